@@ -1,9 +1,9 @@
-// Package allocs counts what code allocates, for tests that bound it.
+// Package allocs counts what code allocates, for tests that limit it.
 //
-// A count is the least of a few: the collector may empty a pool in the midst of one, and
-// the other goroutines of a program allocate as well. Under the race detector nothing can
-// be counted, for it allocates itself and has pools lose what they hold at random: bounds
-// are not held there, which is said in the test's log.
+// A count is the smallest of several, because the collector may empty a pool during one of them,
+// and because other goroutines of the program allocate as well. Under the race detector nothing can
+// be counted, since it allocates itself and makes pools drop values at random. Limits are not
+// checked there, which the test's log says.
 package allocs
 
 import (
@@ -22,8 +22,8 @@ const (
 	unheld = "the race detector allocates, and has pools lose what they hold: go test without -race bounds allocations"
 )
 
-// Countable skips the test where allocations cannot be counted. It is called on the
-// test's goroutine.
+// Countable skips the test if allocations cannot be counted. It must be called on the test's
+// goroutine.
 func Countable(tb testing.TB) {
 	tb.Helper()
 	if race.Detector {
@@ -31,9 +31,9 @@ func Countable(tb testing.TB) {
 	}
 }
 
-// AtMost fails the test, by its name, if do allocates more often than that, on an average
-// of so many runs, rounded down. Where allocations cannot be counted it runs do once. It may
-// be called on any goroutine.
+// AtMost fails the test, naming name, if do allocates more than most times per run, averaged over
+// the given number of runs and rounded down. If allocations cannot be counted, it only runs do
+// once. It may be called on any goroutine.
 func AtMost(tb testing.TB, most float64, runs int, do func(), name string) {
 	tb.Helper()
 	if race.Detector {
@@ -46,8 +46,8 @@ func AtMost(tb testing.TB, most float64, runs int, do func(), name string) {
 	}
 }
 
-// PerRun is how often do allocates, as testing.AllocsPerRun has it: an average of so many
-// runs, rounded down.
+// PerRun returns how often do allocates, like testing.AllocsPerRun: an average over the runs,
+// rounded down.
 func PerRun(runs int, do func()) float64 {
 	least := math.Inf(1)
 	for range counts {
@@ -56,8 +56,8 @@ func PerRun(runs int, do func()) float64 {
 	return least
 }
 
-// Sum is how often anything was allocated, by any goroutine, and how many bytes of it,
-// while something was done once.
+// Sum calls do once and returns how many allocations, of how many bytes, all goroutines made
+// meanwhile.
 func Sum(do func()) (times, bytes uint64) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -66,13 +66,13 @@ func Sum(do func()) (times, bytes uint64) {
 	return after.Mallocs - before.Mallocs, after.TotalAlloc - before.TotalAlloc
 }
 
-// Bytes is how many of them were allocated, by any goroutine, while something was done once.
+// Bytes calls do once and returns how many bytes all goroutines allocated meanwhile.
 func Bytes(do func()) uint64 {
 	_, bytes := Sum(do)
 	return bytes
 }
 
-// Held is how many bytes of heap are held by what is made, once all else is collected.
+// Held returns how many bytes of heap the result of do holds, after everything else was collected.
 func Held[T any](do func() T) int64 {
 	before := Heap()
 	made := do()
@@ -81,8 +81,8 @@ func Held[T any](do func() T) int64 {
 	return after - before
 }
 
-// Heap is how many bytes of heap are in use. What was in a pool when a collection began is
-// still there behind it: only the next takes it.
+// Heap returns how many bytes of heap are in use. It collects twice, because values in a pool
+// survive the first collection.
 func Heap() int64 {
 	runtime.GC()
 	runtime.GC()
@@ -91,9 +91,10 @@ func Heap() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-// Peak is how many bytes of heap are held at once while something is done, beyond what was
-// held before: the most that any collection found, and there is one whenever the heap has
-// grown by a tenth. It may be less than what was held, and hardly more.
+// Peak returns the largest number of bytes of heap that are held at once during do, in addition to
+// those held before. It is the largest value that any collection finds, and there is a collection
+// whenever the heap has grown by a tenth. The true peak may be slightly higher, but is hardly
+// lower.
 func Peak(do func()) int64 {
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
 	before := Heap()
@@ -106,13 +107,13 @@ func Peak(do func()) int64 {
 	return most.Load() - before
 }
 
-// watcher looks at the heap after every collection.
+// watcher reads the size of the heap after every collection.
 type watcher struct {
 	most *atomic.Int64
 	done atomic.Bool
 }
 
-// arm has the next collection find something that nobody holds.
+// arm makes the next collection call look, by a cleanup of an unreachable object.
 func (w *watcher) arm() {
 	runtime.AddCleanup(new([32]byte), (*watcher).look, w)
 }

@@ -1,6 +1,6 @@
-// Package beside knows of the replays with live code that are under way in this process,
-// and has them refuse what is asked of the world beside every handle: no recording has the
-// answer to it, and a replay that asks a network is none.
+// Package beside tracks the replays with live code that are in progress in this process. It makes
+// them refuse requests to the world that user code makes without a handle. No recording has the
+// answer to such a request, and a replay must not ask a network.
 package beside
 
 import (
@@ -10,14 +10,14 @@ import (
 	"sync/atomic"
 )
 
-// Replay is a replay that is under way.
+// Replay is a replay that is in progress.
 type Replay struct {
 	allows func(of string) bool
-	asked  map[string]int // who was to be asked, and how often; 0 is not known
+	asked  map[string]int // whom code wanted to ask, and how often; 0 is not known
 }
 
-// Ask is who was to be asked, and how often that was refused: 0 where another replay was under
-// way, whose code it may have been.
+// Ask is whom code wanted to ask, and how often that was refused. Times is 0 if another replay was
+// in progress, because that replay's code may have asked.
 type Ask struct {
 	Of    string
 	Times int
@@ -26,11 +26,11 @@ type Ask struct {
 var (
 	mu       sync.Mutex
 	underWay = map[*Replay]bool{}
-	some     atomic.Bool // one is under way: what production asks takes no lock
+	some     atomic.Bool // whether there is any, so that Refuses takes no lock in production
 )
 
-// Begin says that a replay begins. Who is asked beside every handle may be asked for real
-// where allows reports it. End is to be called when the replay is over.
+// Begin begins a replay. Requests without a handle are let through if allows returns true for whom
+// they ask. The caller must call End when the replay is over.
 func Begin(allows func(of string) bool) *Replay {
 	r := &Replay{allows: allows, asked: map[string]int{}}
 	mu.Lock()
@@ -40,8 +40,7 @@ func Begin(allows func(of string) bool) *Replay {
 	return r
 }
 
-// End says that the replay is over, and gives what it has refused, in the order of names.
-// It may be called again.
+// End ends the replay, and returns what it refused, sorted by name. It may be called again.
 func (r *Replay) End() (refused []Ask) {
 	mu.Lock()
 	defer mu.Unlock()
@@ -53,9 +52,9 @@ func (r *Replay) End() (refused []Ask) {
 	return refused
 }
 
-// Refuses reports whether a replay that is under way refuses that somebody is asked beside
-// every handle. Whose code it is that asks nobody can know: each that refuses notes it, and counts it
-// where it is alone.
+// Refuses reports whether a replay in progress refuses a request that is made without a handle. It
+// cannot know whose code made the request, so each replay that refuses it records it, and counts it
+// only if it is the only replay.
 func Refuses(who func() string) (refused bool) {
 	if !some.Load() {
 		return false

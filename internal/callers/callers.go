@@ -1,4 +1,4 @@
-// Package callers keeps where something happened, and puts it into words when it is asked.
+// Package callers records where something happened, and formats that only when asked.
 package callers
 
 import (
@@ -6,18 +6,18 @@ import (
 	"runtime"
 )
 
-// Place is the innermost calls, at most 32 of them, as package runtime counts: they say where
-// it happened. The zero Place is nowhere.
+// Place is a list of program counters of at most 32 innermost calls, as in runtime.Callers. The
+// zero Place is nowhere.
 type Place []uintptr
 
-// Of is the place of what calls who calls it, skip calls further out.
+// Of returns the place of the function that calls Of's caller, skipping skip more calls.
 func Of(skip int) Place {
 	var calls [32]uintptr
 	const own = 2 // runtime.Callers and Of
 	return append(Place(nil), calls[:runtime.Callers(own+skip, calls[:])]...)
 }
 
-// Line is the innermost of the calls of Of alone, which is kept at no cost; 0 is nowhere.
+// Line returns only the innermost call of Of, which can be kept at no cost; 0 is nowhere.
 func Line(skip int) uintptr {
 	var call [1]uintptr
 	const own = 2 // runtime.Callers and Line
@@ -25,19 +25,19 @@ func Line(skip int) uintptr {
 	return call[0]
 }
 
-// Staged is embedded in the value of a panic that this project makes on purpose, in the place of
-// user code. To keep where that happened takes longer than to panic.
+// Staged is embedded in the value of a panic that this project makes on purpose, in place of user
+// code. OfPanic then does not record the place, because that takes longer than the panic itself.
 type Staged struct{}
 
 func (Staged) staged() {}
 
-// IsStaged reports whether a panic has such a value.
+// IsStaged reports whether a panic's value embeds Staged.
 func IsStaged(value any) bool {
 	_, ok := value.(interface{ staged() })
 	return ok
 }
 
-// OfPanic is Of for a panic with a value; nowhere, where that is Staged.
+// OfPanic is Of for a panic with the given value. It returns nil if the value embeds Staged.
 func OfPanic(value any, skip int) Place {
 	if IsStaged(value) {
 		return nil
@@ -45,7 +45,7 @@ func OfPanic(value any, skip int) Place {
 	return Of(skip + 1)
 }
 
-// Text names the innermost call first, a function and its place each.
+// Text formats the calls as a stack trace does, the innermost call first.
 func (p Place) Text() (text []byte) {
 	frames := runtime.CallersFrames(p)
 	for more := len(p) > 0; more; {

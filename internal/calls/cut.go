@@ -6,11 +6,11 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Within is a new run as far as a recording of it goes that was cut short: its crossings before the
-// first one that comes behind all that the recording has of a call. A call is behind that once the last
-// thing that was recorded of it is done: what it does then nobody knows, and nothing of the run from
-// there on is held against anything. counterparts are, of each recorded crossing, the number of the new
-// one in its place, 0 where there is none.
+// Within returns the part of a new run that can be compared with a recording that was cut short:
+// its crossings before the first one that lies beyond the recording. A crossing lies beyond if its
+// call was still open when the recording was cut, and the call has already done the last thing that
+// was recorded of it; what the call did next in the recorded run is not known. counterparts holds,
+// for each recorded crossing, the number of its counterpart in the new run, or 0 if there is none.
 func (t *Tree) Within(recorded *Tree, counterparts []int) *Tree {
 	met := map[int]bool{}
 	for _, seq := range counterparts {
@@ -48,8 +48,8 @@ func (t *Tree) Within(recorded *Tree, counterparts []int) *Tree {
 	return NewOf(t.version, t.Info, t.Lines[:first-1:first-1])
 }
 
-// openWithin tells what comes behind all that was recorded of an operation that is open where its
-// recording was cut.
+// openWithin calls behind with the crossings of an operation that lie beyond the recording, if the
+// operation was open when the recording was cut.
 func (t *Tree) openWithin(s *Step, began int, counterparts []int, behind func(last int, all ...*adk.Crossing)) {
 	now := t.StepOf(t.Lines[began-1])
 	if now == nil || now.X.Seq != began {
@@ -62,9 +62,10 @@ func (t *Tree) openWithin(s *Step, began int, counterparts []int, behind func(la
 	behind(last, append(now.below(), now.Done)...)
 }
 
-// IsWithin reports whether it is known, of what a recording that was cut short has in a call and a new
-// run of it lacks, that the new run did not do it: its call, or the operation that it is of, is over there,
-// or has come to something later.
+// IsWithin reports whether the new run certainly did not do what missing records. missing is a
+// crossing of the call in, in a recording that was cut short. The answer is certain if the new
+// run's call, or the operation that missing belongs to, has ended, or if the call has already done
+// something that the recording has after missing.
 func (t *Tree) IsWithin(missing *adk.Crossing, in *Call, counterparts []int) bool {
 	seq := counterparts[in.Begin.Seq-1]
 	if seq == 0 || t.Calls[t.Lines[seq-1].ID].Return != nil {
@@ -75,7 +76,7 @@ func (t *Tree) IsWithin(missing *adk.Crossing, in *Call, counterparts []int) boo
 		switch {
 		case seq > 0 && s.X.Seq > missing.Seq:
 			return true
-		case seq > 0 && (s.Done == missing || slices.Contains(s.below(), missing)): // goroutines do something else meanwhile
+		case seq > 0 && (s.Done == missing || slices.Contains(s.below(), missing)): // meanwhile other goroutines may do something else
 			now := t.StepOf(t.Lines[seq-1])
 			return now != nil && now.Done != nil
 		}
@@ -83,7 +84,8 @@ func (t *Tree) IsWithin(missing *adk.Crossing, in *Call, counterparts []int) boo
 	return false
 }
 
-// below are the events and facts of an operation, and the calls that it led to.
+// below returns the events and facts of an operation, and the beginnings of the calls that it led
+// to.
 func (s *Step) below() []*adk.Crossing {
 	all := slices.Clone(s.Notes)
 	for _, c := range s.Calls {

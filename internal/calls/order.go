@@ -7,8 +7,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// AsRecorded is the recorded order of a run, as Order has it: without live code nobody waits
-// where it is not seen, and every strand can keep to it.
+// AsRecorded returns the recorded order of a run, in the form of Tree.Order. Without live code
+// nothing waits unseen, so every strand can keep to this order.
 func (t *Tree) AsRecorded() []int {
 	order := make([]int, len(t.Lines)+1)
 	for i := range order {
@@ -17,10 +17,12 @@ func (t *Tree) AsRecorded() []int {
 	return order
 }
 
-// AsLate are recorded orders, in which a strand begins, and is given an answer, just before what
-// it does next: where it takes a lock between, nobody else has that who had it later. In the second,
-// where that is another one, so does a strand read the clock, make an id and wake: who shares a limit
-// looks at the clock before it comes to the lock, and others may have that first.
+// AsLate returns orders in which some crossings come as late as possible: just before what their
+// strand does next. In the first order these are the beginnings of strands and the answers of asks.
+// If the strand takes a lock in between, no other strand can then hold it that took it later in the
+// recorded run. In the second order, which is left out if it is equal, a strand also reads the
+// clock, makes ids and wakes as late as possible. That serves code that shares a rate limit: it
+// reads the clock before it takes the lock, and another strand may take the lock first.
 func (t *Tree) AsLate() [][]int {
 	answered := func(x *adk.Crossing) bool {
 		return x.Kind == adk.KindCall && x.Seam.Label == adk.LabelStrand || wire.EndsAsk(x)
@@ -31,10 +33,11 @@ func (t *Tree) AsLate() [][]int {
 	return slices.CompactFunc(orders, slices.Equal)
 }
 
-// late is the recorded order, in which some crossings come just before what their strands do next.
+// late returns the recorded order, except that the crossings chosen by some come just before what
+// their strands do next.
 func (t *Tree) late(some func(*adk.Crossing) bool) []int {
 	order := t.AsRecorded()
-	next := map[int]int{} // of each strand, what it does next
+	next := map[int]int{} // by strand, the number of what it does next
 	for _, x := range slices.Backward(t.Lines) {
 		order[x.Seq] = 2 * x.Seq
 		if behind := next[x.Strand]; behind > 0 && some(x) {
@@ -45,8 +48,8 @@ func (t *Tree) late(some func(*adk.Crossing) bool) []int {
 	return order
 }
 
-// CallerLeft is the crossing at which the caller of the run left in the midst of a call; 0 where
-// that was not so.
+// CallerLeft returns the number of the crossing at which the caller of the run cancelled it while
+// the call in was open, or 0 if that did not happen.
 func (t *Tree) CallerLeft(in *Call) int {
 	for _, x := range t.Lines[in.Begin.Seq:] {
 		switch {

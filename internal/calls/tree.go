@@ -22,38 +22,38 @@ type Tree struct {
 	Lines   []*adk.Crossing // all of them, in order; crossing n is at n-1
 	Calls   map[int]*Call
 	Root    *Call          // nil if there are no crossings
-	Strands map[int]string // their paths
-	Opens   map[int]*Step  // the openings of media, by their operations
-	Media   *wire.Openings // what they gave; nil where the run is not run again
-	// Order is the place of each crossing, by its number, in the order in which the
-	// strands take their steps when it is run again, but for what they share, which
-	// stays as it is; nil where they run freely.
+	Strands map[int]string // the paths of strands, by their numbers
+	Opens   map[int]*Step  // the openings of media, by the numbers of their operations
+	Media   *wire.Openings // what the openings gave; nil if the run is not replayed
+	// Order gives, for each crossing number, the position in which the strands take their steps
+	// when the run is replayed. It does not change the order of what strands share, which stays as
+	// recorded. Order is nil if the strands run freely.
 	Order []int
-	// Mixed says that goroutines of live code's own made crossings, which Order may put otherwise
-	// than their numbers do, within one strand too.
+	// Mixed says that goroutines which live code started made crossings. Order may then also
+	// reorder the crossings of a single strand.
 	Mixed bool
-	// Cancels are made behind the crossings of their numbers although they were
-	// not recorded.
+	// Cancels are cancellations that were not recorded. A replay makes each one after the crossing
+	// with its number.
 	Cancels []*adk.Crossing
-	// Cut says that the recording was cut short, or cannot be read to its end: what came behind is
-	// not known.
+	// Cut says that the recording was cut short, or cannot be read to its end, so that the rest of
+	// the run is not known.
 	Cut     bool
-	version int // of the format that the run was recorded in
+	version int // the version of the format that the run was recorded in
 }
 
 // Call is one call of a seam.
 type Call struct {
 	Begin  *adk.Crossing
-	Return *adk.Crossing // nil if the run ends within
+	Return *adk.Crossing // nil if the run ends before the call returns
 	Parent *Call         // the caller; nil for the run
 	Owner  *Call         // the nearest run or dispatch above; nil for the run
 	Strand string        // the path of its strand
-	// Steps are what belongs to it, in order: its operations, the calls below it,
-	// events, facts. Middlewares belong to their run or dispatch, and not to the
-	// middleware above, so that one more or less moves nobody.
+	// Steps are what happened in the call, in order: operations, the calls below it, events and
+	// facts. Middlewares are steps of their run or dispatch, and not of the middleware around them,
+	// so that adding or removing one middleware moves no other.
 	Steps []*Step
-	// Script is what its user code did, in order: its operations, also those made
-	// through a handle that was passed on to it.
+	// Script is what the call's user code did, in order: its operations, including those through a
+	// handle that was passed on to it.
 	Script []*Step
 
 	forks map[string]int // how often each name of a strand was used
@@ -62,25 +62,25 @@ type Call struct {
 // Step is one thing that happened in a call.
 type Step struct {
 	In   *Call
-	X    *adk.Crossing // the line; of a spanning operation the first, of a call the call's
+	X    *adk.Crossing // the line; the first line of a spanning operation, or the call line of a call
 	Done *adk.Crossing // the second line of a spanning operation
-	// Call is set where the step is a call of a seam below.
+	// Call is set if the step is a call of a seam below.
 	Call *Call
-	// Of an operation: the seam calls that it led to, and the events and facts.
+	// For an operation: the seam calls that it led to, and its events and facts.
 	Calls []*Call
 	Notes []*adk.Crossing
 
-	rare *rare // nil for most: nearly every crossing is a step
+	rare *rare // nil for most steps; nearly every crossing has a step, so steps must be small
 }
 
-// rare is what few steps have.
+// rare holds the fields that few steps need.
 type rare struct {
 	script []*Step
 	waits  string
 	beside bool
 }
 
-// Script is what the reader of an opening did, in order.
+// Script returns what the reader of an opened media did, in order.
 func (s *Step) Script() []*Step {
 	if s.rare == nil {
 		return nil
@@ -88,15 +88,15 @@ func (s *Step) Script() []*Step {
 	return s.rare.script
 }
 
-// IsBesideOthers reports whether the call of an operation had another one open meanwhile in its
-// strand, as goroutines of user code have.
+// IsBesideOthers reports whether another operation of the same call and strand was open at the same
+// time. That happens if user code starts goroutines.
 func (s *Step) IsBesideOthers() bool { return s.rare != nil && s.rare.beside }
 
-// Failed reports whether an operation ended with an error, as a sleep does whose context has ended.
-// No operation did not.
+// Failed reports whether an operation ended with an error, for example a sleep whose context ended.
+// It is false for a nil step.
 func (s *Step) Failed() bool { return s != nil && s.Done != nil && s.Done.Err != nil }
 
-// MadeBefore are the steps before this one in which its call made an id, for nothing but to have it.
+// MadeBefore returns the earlier steps of the same call that made an id for later use.
 func (s *Step) MadeBefore() (made []*Step) {
 	for _, other := range s.In.Steps {
 		if other.X.Seq < s.X.Seq && wire.OnlyMakes(other.X) && wire.MadeID(other.X) != "" {
@@ -106,8 +106,9 @@ func (s *Step) MadeBefore() (made []*Step) {
 	return made
 }
 
-// KeyOf is the key of what code goes on with in a call by a name: the tool, say, of a call of one that it
-// reports. It is that of the first crossing of that kind and name which has one; empty where none has.
+// KeyOf returns the key of the first crossing in the call that has the kind and the name of x and a
+// key. For example, a tool call is reported in pieces under one id, and only the first piece names
+// the tool. KeyOf returns "" if no such crossing has a key.
 func (c *Call) KeyOf(x *adk.Crossing) string {
 	if x == nil {
 		return ""
@@ -120,7 +121,7 @@ func (c *Call) KeyOf(x *adk.Crossing) string {
 	return ""
 }
 
-// Waits is the path of the strand that a step waits for; empty where it waits for none.
+// Waits returns the path of the strand that a step waits for, or "" if it waits for none.
 func (s *Step) Waits() string {
 	if s.rare == nil {
 		return ""
@@ -128,7 +129,7 @@ func (s *Step) Waits() string {
 	return s.rare.waits
 }
 
-// Crossings are those of lines, which they point into.
+// Crossings returns pointers to the crossings in lines.
 func Crossings(lines []trace.Line) []*adk.Crossing {
 	all := make([]*adk.Crossing, len(lines))
 	for i := range lines {
@@ -137,7 +138,7 @@ func Crossings(lines []trace.Line) []*adk.Crossing {
 	return all
 }
 
-// Durations are how long the operations of a run wait, by their numbers.
+// Durations returns how long the operations of a run wait, by their numbers.
 func Durations(lines []*adk.Crossing) map[int]time.Duration {
 	all := map[int]time.Duration{}
 	for _, x := range lines {
@@ -148,14 +149,13 @@ func Durations(lines []*adk.Crossing) map[int]time.Duration {
 	return all
 }
 
-// New makes the tree of a run that was recorded in a version of the format,
-// or that is held against one.
+// New returns the tree of a run that was recorded in a version of the format, or that is compared
+// with such a run.
 func New(version int, info adk.RunInfo, lines []trace.Line) *Tree {
 	return NewOf(version, info, Crossings(lines))
 }
 
-// NewOf is New for crossings that need not stand in one piece of memory. The tree keeps
-// the slice.
+// NewOf is like New, for crossings that need not be adjacent in memory. The tree keeps the slice.
 func NewOf(version int, info adk.RunInfo, crossings []*adk.Crossing) *Tree {
 	t := &Tree{Info: info, Lines: crossings, version: version, Calls: map[int]*Call{}, Strands: map[int]string{0: ""}, Opens: map[int]*Step{}}
 	b := treeBuilder{Tree: t, ops: map[int]*Step{}, open: map[*Call][]*Step{}, gates: map[string]*Step{}, forks: map[int]*Step{}, stacks: map[int][]*Call{}}
@@ -165,19 +165,20 @@ func NewOf(version int, info adk.RunInfo, crossings []*adk.Crossing) *Tree {
 	return t
 }
 
-// Of is the run of a trace that was read, to be run again: it has what the
-// openings of media gave.
+// Of returns the tree of a trace that is to be replayed. The tree has what the openings of media
+// gave.
 func Of(recorded *trace.Trace) *Tree {
 	t := New(recorded.Version, recorded.Info, recorded.Lines())
 	t.Media = recorded.Openings()
 	return t
 }
 
-// Version is that of the format which the run was recorded in, or is held against.
+// Version returns the version of the format that the run was recorded in, or that it is compared
+// in.
 func (t *Tree) Version() int { return t.version }
 
-// Last is the last line of a step. What follows a middleware in its pipeline
-// begins within it.
+// Last returns the last line of a step. For a middleware that is its call line, because what
+// follows in its pipeline begins inside it.
 func (s *Step) Last() *adk.Crossing {
 	switch {
 	case s.Done != nil:
@@ -188,7 +189,7 @@ func (s *Step) Last() *adk.Crossing {
 	return s.X
 }
 
-// SeamOf is the seam call that a crossing belongs to.
+// SeamOf returns the seam of the call that a crossing belongs to.
 func (t *Tree) SeamOf(x *adk.Crossing) adk.Seam {
 	if c := t.Calls[wire.CallOf(x)]; c != nil {
 		return c.Begin.Seam
@@ -196,25 +197,25 @@ func (t *Tree) SeamOf(x *adk.Crossing) adk.Seam {
 	return x.Seam
 }
 
-// inCalledDispatch reports whether a call is of a middleware or an executor of a
-// dispatch that user code called, and not of the one of the turn.
+// inCalledDispatch reports whether c is a call of a middleware or an executor of a dispatch that
+// user code called, and not of the turn's own dispatch.
 func (c *Call) inCalledDispatch() bool {
 	return (wire.IsPipeline(c.Begin.Seam) || c.Begin.Seam.Label == adk.LabelExecutor) && c.Owner.Called()
 }
 
-// Called reports whether user code called a run or dispatch.
+// Called reports whether user code called c, a run or dispatch.
 func (c *Call) Called() bool {
 	return c != nil && c.Parent != nil && !wire.ByEngine(c.Parent.Begin.Seam)
 }
 
-// IsOf reports whether a call is of a seam that is chosen. The middlewares and the
-// executor of a dispatch that user code calls are none: they are that code's.
+// IsOf reports whether c is a call of a chosen seam. Middlewares and executors of a dispatch that
+// user code called do not count: they belong to that code.
 func (c *Call) IsOf(chosen func(adk.Seam) bool) bool {
 	return !wire.ByEngine(c.Begin.Seam) && !c.inCalledDispatch() && chosen(c.Begin.Seam)
 }
 
-// IsUnder reports whether a call is of a seam that is chosen, or of what such a seam
-// brings.
+// IsUnder reports whether c is a call of a chosen seam, or of code that a call of such a seam
+// supplied.
 func (c *Call) IsUnder(chosen func(adk.Seam) bool) bool {
 	for c != nil && !c.IsOf(chosen) {
 		c = c.broughtBy()
@@ -222,17 +223,17 @@ func (c *Call) IsUnder(chosen func(adk.Seam) bool) bool {
 	return c != nil
 }
 
-// Choice answers IsUnder for all the calls of a run: it looks at each once, however deep
-// they are nested. It is not safe for concurrent use.
+// Choice answers IsUnder for all calls of a run. It examines each call once, however deeply they
+// are nested. It is not safe for concurrent use.
 type Choice struct {
 	chosen func(adk.Seam) bool
 	known  map[*Call]bool
 }
 
-// NewChoice is the choice of the seams that are chosen.
+// NewChoice returns a Choice of the seams for which chosen returns true.
 func NewChoice(chosen func(adk.Seam) bool) *Choice { return &Choice{chosen, map[*Call]bool{}} }
 
-// Takes is IsUnder.
+// Takes reports whether c is under a chosen seam, as IsUnder does.
 func (o *Choice) Takes(c *Call) bool {
 	if c == nil {
 		return false
@@ -245,8 +246,8 @@ func (o *Choice) Takes(c *Call) bool {
 	return takes
 }
 
-// broughtBy is the call whose code brings the code of this one; nil where that is of a
-// seam of its own.
+// broughtBy returns the call whose code supplied the code of c: the code of a strand, for example,
+// comes from the call that forked it. It returns nil if c is a call of a seam of its own.
 func (c *Call) broughtBy() *Call {
 	switch label := c.Begin.Seam.Label; {
 	case label == adk.LabelStrand || label == adk.LabelOnAck || label == adk.LabelDispatch:
@@ -257,7 +258,7 @@ func (c *Call) broughtBy() *Call {
 	return nil
 }
 
-// StateBefore is the state that was told before an executor call.
+// StateBefore returns the last state crossing before an executor's call, within the same caller.
 func (t *Tree) StateBefore(call *adk.Crossing) *adk.Crossing {
 	for _, x := range slices.Backward(t.Lines[:call.Seq-1]) {
 		if wire.TellsState(x) && x.Call == call.Call {
@@ -267,23 +268,23 @@ func (t *Tree) StateBefore(call *adk.Crossing) *adk.Crossing {
 	return nil
 }
 
-// CancelsBefore reports whether a run was cancelled before a crossing.
+// CancelsBefore reports whether the run was cancelled before the crossing with number seq.
 func (t *Tree) CancelsBefore(seq int) bool {
 	return slices.ContainsFunc(t.Lines[:seq-1], wire.IsCancel)
 }
 
-// treeBuilder adds the lines one after the other.
+// treeBuilder builds a tree from the lines, one after the other.
 type treeBuilder struct {
 	*Tree
-	ops    map[int]*Step            // the open spanning operations
-	open   map[*Call][]*Step        // and the last of those of each call, in the order in which they began
-	spare  [][]*Step                // room for such
-	reads  []*Step                  // the openings of media that are under way
-	ids    map[*adk.Crossing]string // the ids of calls of tools that were asked for
+	ops    map[int]*Step            // the spanning operations that are open
+	open   map[*Call][]*Step        // the latest of them by call, in the order in which they began
+	spare  [][]*Step                // emptied slices for reuse in open
+	reads  []*Step                  // the openings of media that are in progress
+	ids    map[*adk.Crossing]string // cached ids of tool calls, see callID
 	gates  map[string]*Step         // the waits for the gates that are open
-	forks  map[int]*Step            // by the strand
+	forks  map[int]*Step            // by strand
 	stacks map[int][]*Call          // the open calls of user code, by strand
-	room   []Step                   // for the steps to come
+	room   []Step                   // memory for the next steps
 }
 
 func (b *treeBuilder) add(x *adk.Crossing) {
@@ -330,8 +331,8 @@ func (b *treeBuilder) enter(x *adk.Crossing) {
 	}
 }
 
-// place puts a call below what led to it: the owner for middlewares, the
-// operation for what an operation calls, the caller for all others.
+// place adds a call to its parent in the tree: the owner for a middleware, the operation that led
+// to it if there is one, and the caller otherwise.
 func (b *treeBuilder) place(c *Call) {
 	s := b.step(c.Parent, c.Begin)
 	s.Call = c
@@ -354,13 +355,13 @@ func (b *treeBuilder) place(c *Call) {
 	s.In.Steps = append(s.In.Steps, s)
 }
 
-// cause is the open operation of the caller that led to a call: of several that goroutines
-// have begun at once that of its arguments.
+// cause returns the open operation of the caller that led to a call. If goroutines began several,
+// it is the one with the call's arguments.
 func (b *treeBuilder) cause(c *Call) *Step {
 	return explains(b.open[c.Parent], func(s *Step) bool {
 		return s.X.Strand == c.Begin.Strand && LeadsTo(s.X, c.Begin)
 	}, func(s *Step) bool {
-		return len(s.Calls) == 0 && (!wire.RunsTool(s.X) || s.told(wire.ToolBegins) != nil) // which is told before
+		return len(s.Calls) == 0 && (!wire.RunsTool(s.X) || s.told(wire.ToolBegins) != nil) // the event is emitted before the handler is called
 	}, func(s *Step) bool {
 		if wire.RunsTool(s.X) {
 			return b.haveOneID(s.X, c.Begin)
@@ -369,8 +370,9 @@ func (b *treeBuilder) cause(c *Call) *Step {
 	})
 }
 
-// explains picks the step that a call belongs to: of those that may, those for which the most
-// hints hold, and of these the last; nil if none may.
+// explains picks the step that a call or an event belongs to. Among the steps for which may is
+// true, it prefers those that satisfy the hints in says, an earlier hint before a later one, and of
+// the remaining ones it takes the last. It returns nil if may is true for none.
 func explains(steps []*Step, may func(*Step) bool, says ...func(*Step) bool) (best *Step) {
 	var room [4]*Step
 	able := room[:0]
@@ -393,7 +395,7 @@ func explains(steps []*Step, may func(*Step) bool, says ...func(*Step) bool) (be
 	return able[len(able)-1]
 }
 
-// LeadsTo reports whether an operation can call a seam.
+// LeadsTo reports whether an operation can lead to a call of a seam.
 func LeadsTo(op, call *adk.Crossing) bool {
 	label := op.Kind.LeadsTo()
 	switch {
@@ -407,7 +409,7 @@ func LeadsTo(op, call *adk.Crossing) bool {
 	return true
 }
 
-// HasArguments reports whether a call is made with what the operation was that leads to it.
+// HasArguments reports whether a call has the arguments of the operation op.
 func HasArguments(op, call *adk.Crossing) bool {
 	return op.Key == call.Key && (op.Record == nil || call.Record == nil || wire.SameRecord(op.Record, call.Record)) && sameArgs(op, call)
 }
@@ -417,7 +419,8 @@ func AreEqual(a, b *adk.Crossing) bool {
 	return a.Kind == b.Kind && a.Collection == b.Collection && a.Key == b.Key && wire.SameRecord(a.Record, b.Record) && sameArgs(a, b)
 }
 
-// sameArgs reports whether two crossings have the same arguments, as data or as the text of it.
+// sameArgs reports whether two crossings have the same arguments, whether given as data or as JSON
+// text.
 func sameArgs(a, b *adk.Crossing) bool {
 	if a.Args == nil || b.Args == nil {
 		return a.Args == nil && b.Args == nil
@@ -434,7 +437,7 @@ func asObject(args any) (map[string]any, error) {
 	return canonical.Object(args)
 }
 
-// step makes a step, one of many that are made at once.
+// step makes a step. It allocates many at a time.
 func (b *treeBuilder) step(in *Call, x *adk.Crossing) *Step {
 	if len(b.room) == 0 {
 		b.room = make([]Step, min(stepsAtOnce, len(b.Lines)))
@@ -445,16 +448,17 @@ func (b *treeBuilder) step(in *Call, x *adk.Crossing) *Step {
 	return s
 }
 
-// stepsAtOnce is how many steps are made at a time: nearly every crossing is one.
+// stepsAtOnce is how many steps are allocated at a time.
 const stepsAtOnce = 32
 
-// performed adds a step to the script of the user code that is running in its strand. That
-// is who was called last, also where it has the handle of somebody above. Who is not above it
-// runs beside it, on a goroutine that user code has begun; so does who calls a sub-agent while
-// another one of its own is at work.
+// performed adds a step to the script of the user code that made it. Usually that is the innermost
+// open call of the strand, even if it uses the handle of a call above. If the handle belongs to an
+// open call that the innermost one is not below, the step comes from a goroutine that user code
+// started, and belongs to the handle's call. The same holds for a call of a dispatch through the
+// handle of an open call further up.
 func (b *treeBuilder) performed(s *Step) {
 	stack := b.stacks[s.X.Strand]
-	if len(stack) == 0 { // the handle of a strand that has ended, or never began
+	if len(stack) == 0 { // the handle belongs to a strand that has ended or never began
 		if s.In != nil && !wire.ByEngine(s.In.Begin.Seam) {
 			s.In.Script = append(s.In.Script, s)
 		}
@@ -474,7 +478,7 @@ func (b *treeBuilder) performed(s *Step) {
 	by.Script = append(by.Script, s)
 }
 
-// isBelow reports whether a call is made within another.
+// isBelow reports whether a call was made within another one.
 func (c *Call) isBelow(above *Call) bool {
 	for c != nil && c != above {
 		c = c.Parent
@@ -482,8 +486,8 @@ func (c *Call) isBelow(above *Call) bool {
 	return c != nil
 }
 
-// reading is the innermost opening of a media that is under way since a call
-// began: what happens in its strand is the reader's doing.
+// reading returns the innermost opening of a media that is in progress and began within the call
+// since. What happens in its strand is done by the reader.
 func (b *treeBuilder) reading(since *Call) (innermost *Step) {
 	for _, s := range b.reads {
 		if s.X.Strand == since.Begin.Strand && s.X.Seq > since.Begin.Seq &&
@@ -511,7 +515,7 @@ func (b *treeBuilder) leave(x *adk.Crossing) {
 }
 
 func (b *treeBuilder) operation(c *Call, x *adk.Crossing) {
-	if wire.Awaits(x) && b.version < wire.VersionOfWait { // it is no step where that is told all the same
+	if wire.Awaits(x) && b.version < wire.VersionOfWait { // the event of the wait is recorded all the same
 		return
 	}
 	if x.Phase == adk.Done {
@@ -533,7 +537,7 @@ func (b *treeBuilder) operation(c *Call, x *adk.Crossing) {
 	case wire.OpensMedia(x):
 		b.Opens[x.Op] = s
 	case wire.AsksForGate(x):
-		if b.gates[x.Name] == nil { // a second one of the id does not open (GAT-5)
+		if b.gates[x.Name] == nil { // a second wait for the same id does not open (GAT-5)
 			b.gates[x.Name] = s
 		}
 	case wire.Awaits(x):
@@ -555,7 +559,7 @@ func (b *treeBuilder) operation(c *Call, x *adk.Crossing) {
 	}
 }
 
-// near is among how many what an event or a call is of is looked for.
+// near is how many of the latest operations are searched for the cause of an event or a call.
 const near = 32
 
 func (b *treeBuilder) begins(s *Step) {
@@ -573,8 +577,8 @@ func (b *treeBuilder) begins(s *Step) {
 	b.open[s.In] = append(of, s)
 }
 
-// besideOthers notes of an operation and of those that are open as it ends that goroutines were at
-// work: one of them blocked whoever began it as the other began.
+// besideOthers marks an operation that ends, and those open at that time, as made by several
+// goroutines if one of them blocked its goroutine when the other began in the same strand.
 func besideOthers(s *Step, open []*Step) {
 	for _, other := range open {
 		first, second := other, s
@@ -593,14 +597,16 @@ func besideOthers(s *Step, open []*Step) {
 	}
 }
 
-// blocksUntil reports whether whoever began an operation can have done nothing else before a
-// crossing: one that leads to a call, or of whose answer there is a piece, goes on in user code.
+// blocksUntil reports whether the goroutine that began an operation cannot have done anything else
+// before the crossing seq. It can have if the operation leads to a call, or after the first piece
+// of an answer, because then user code runs.
 func (s *Step) blocksUntil(seq int) bool {
 	return wire.IsPause(s.X) || s.IsAsk() && (len(s.Notes) == 0 || s.Notes[0].Seq > seq)
 }
 
-// ends ends an operation. Which of several that go on at once an event or a call is of is not
-// told: the one that is over now is one that can be.
+// ends ends an operation. If several are open at once, the trace does not say which of them an
+// event or a call belongs to, so the one that ends may have been given the wrong ones; exchange
+// corrects that.
 func (b *treeBuilder) ends(s *Step, done *adk.Crossing) {
 	s.Done = done
 	delete(b.ops, done.Op)
@@ -613,7 +619,7 @@ func (b *treeBuilder) ends(s *Step, done *adk.Crossing) {
 	delete(b.ids, s.X)
 	at := slices.Index(of, s)
 	if at < 0 {
-		return // many began behind it
+		return // more than near operations began after it
 	}
 	if of = slices.Delete(of, at, at+1); len(of) > 0 {
 		b.open[s.In] = of
@@ -623,9 +629,10 @@ func (b *treeBuilder) ends(s *Step, done *adk.Crossing) {
 	b.spare = append(b.spare, of)
 }
 
-// exchange swaps what two equal operations were thought to have led to, where this one cannot
-// have ended so: all of that of an equal one, and of one that came back as well
-// the event of that.
+// exchange corrects an earlier guess: if the operation s cannot have ended as it did with the calls
+// and events that it was given, s swaps them with an equal open operation that can have. If the
+// tool of s returned but s lacks the event of the tool's end, s takes the event of another open
+// operation whose tool returned.
 func (b *treeBuilder) exchange(s *Step, open []*Step) {
 	if !s.cameBack(s.Done) {
 		for _, other := range open {
@@ -648,8 +655,9 @@ func (b *treeBuilder) exchange(s *Step, open []*Step) {
 	}
 }
 
-// cameBack reports whether what an operation led to returned, and failed if the operation
-// did; one that led to nothing has failed.
+// cameBack reports whether an operation that ended with the line done can have led to its calls:
+// its call returned, and failed if and only if the operation did. An operation that led to no call
+// must have failed.
 func (s *Step) cameBack(done *adk.Crossing) bool {
 	if len(s.Calls) == 0 {
 		return done.Err != nil
@@ -673,8 +681,8 @@ func (b *treeBuilder) haveOneID(one, other *adk.Crossing) bool {
 	return id != "" && id == b.callID(other)
 }
 
-// callID is that of an execution, or of the call of a tool; empty where its arguments are
-// refused. It is made once: the arguments may be long.
+// callID returns the id of the tool call that an execution or a tool's call makes, or "" if its
+// arguments are invalid. The id is cached, because the arguments may be long.
 func (b *treeBuilder) callID(x *adk.Crossing) string {
 	id, known := b.ids[x]
 	if known {
@@ -694,8 +702,7 @@ func (b *treeBuilder) callID(x *adk.Crossing) string {
 	return id
 }
 
-// caused are the kinds of events that operations cause; the engine tells the others of
-// its own course.
+// caused are the kinds of events that operations cause. All others concern the engine's own course.
 var caused = causedEvents()
 
 func causedEvents() map[adk.Kind]bool {
@@ -708,8 +715,8 @@ func causedEvents() map[adk.Kind]bool {
 	return events
 }
 
-// event adds an event to the operation that caused it: the last of its strand, or another one
-// where goroutines have begun several at once.
+// event adds an event to the operation that caused it. That is the last operation of the strand,
+// unless goroutines have begun several at once.
 func (b *treeBuilder) event(c *Call, x *adk.Crossing) {
 	if caused[x.Kind] {
 		for i := len(c.Steps) - 1; i >= 0; i-- {
@@ -727,13 +734,14 @@ func (b *treeBuilder) event(c *Call, x *adk.Crossing) {
 	c.Steps = append(c.Steps, b.step(c, x))
 }
 
-// causes reports whether an operation may cause an event.
+// causes reports whether an operation may cause an event and has not caused one of that kind yet.
 func (s *Step) causes(x *adk.Crossing) bool {
 	return s.X.Strand == x.Strand && slices.Contains(s.X.Kind.Causes(), x.Kind) &&
 		s.told(func(told *adk.Crossing) bool { return told.Kind == x.Kind }) == nil
 }
 
-// told is the first of the notes of a step that is of a kind: a step of a good run has few.
+// told returns the first note of a step for which is returns true. It searches only the first few:
+// a step of a valid run has no more.
 func (s *Step) told(is func(*adk.Crossing) bool) *adk.Crossing {
 	for _, x := range s.Notes[:min(len(s.Notes), near)] {
 		if is(x) {
@@ -743,8 +751,8 @@ func (s *Step) told(is func(*adk.Crossing) bool) *adk.Crossing {
 	return nil
 }
 
-// causeOf is the operation that caused an event, of those that are open, or are told in one
-// line and were made just before; nil if none can have.
+// causeOf returns the operation that caused an event: the latest one-line operation that can have,
+// or else an open one. It returns nil if no operation can have caused it.
 func (b *treeBuilder) causeOf(x *adk.Crossing, before []*Step) *Step {
 	for _, s := range slices.Backward(before[max(0, len(before)-near):]) {
 		if !s.X.Kind.Spanning() && s.causes(x) {
@@ -791,8 +799,8 @@ func (b *treeBuilder) fact(c *Call, x *adk.Crossing) {
 	}
 }
 
-// IsShared reports whether a step changes or uses what strands share: these keep
-// the recorded order, so that a turn is the same whichever strand is faster.
+// IsShared reports whether an operation of this kind changes or uses something that strands share.
+// Such operations keep the recorded order, so that a turn is the same whichever strand is faster.
 func IsShared(kind adk.Kind) bool {
 	if kind.Class() != adk.ClassOperation {
 		return false
@@ -804,9 +812,8 @@ func IsShared(kind adk.Kind) bool {
 	return false
 }
 
-// Shares is IsShared for a recorded crossing; so does a dispatch that user code
-// calls: it begins with copies of what its caller sees, and flushes to it (DSP-9,
-// DEL-2).
+// Shares is like IsShared, for a recorded crossing. A dispatch that user code calls counts too: it
+// begins with copies of what its caller sees, and flushes to its caller (DSP-9, DEL-2).
 func (t *Tree) Shares(x *adk.Crossing) bool {
 	if x.Kind == adk.KindCall || wire.EndsIteration(x) || wire.EndsDispatch(x) {
 		c := t.Calls[wire.CallOf(x)]
@@ -815,8 +822,8 @@ func (t *Tree) Shares(x *adk.Crossing) bool {
 	return IsShared(x.Kind)
 }
 
-// GateID is the id of the gate that a recorded crossing may take or give free: a wait
-// asks for it, and a settlement lets the next one have it (GAT-5). Of others it is empty.
+// GateID returns the id of the gate that a recorded crossing may take or free: a wait asks for the
+// id, and a settlement lets the next wait have it (GAT-5). It returns "" for other crossings.
 func GateID(x *adk.Crossing) string {
 	if wire.AsksForGate(x) || wire.Settles(x) {
 		return x.Name
@@ -824,11 +831,11 @@ func GateID(x *adk.Crossing) string {
 	return ""
 }
 
-// Settlement is the last settlement of the gate that a step waited for; nil if there is
-// none, or no step.
+// Settlement returns the last settlement of the gate that a step waited for, or nil if there is
+// none or s is nil.
 func (s *Step) Settlement() *adk.Crossing { return s.note(wire.IsSettlement) }
 
-// Timer is the timer that woke a step; nil if none did, or there is no step.
+// Timer returns the timer that woke a step, or nil if there is none or s is nil.
 func (s *Step) Timer() *adk.Crossing { return s.note(wire.IsTimer) }
 
 func (s *Step) note(is func(*adk.Crossing) bool) (last *adk.Crossing) {
@@ -845,20 +852,19 @@ func (s *Step) note(is func(*adk.Crossing) bool) (last *adk.Crossing) {
 // IsAsk reports whether a step asks the world.
 func (s *Step) IsAsk() bool { return wire.Asks(s.X) }
 
-// LeftOpen reports whether a step is an ask that nobody had ended when its seam call
-// returned.
+// LeftOpen reports whether a step is an ask that was still open when its seam call returned.
 func (s *Step) LeftOpen() bool {
 	return s.IsAsk() && s.Done != nil && errors.Is(s.Done.Err, adk.E_CONTEXT_ENDED)
 }
 
-// LeftBehind reports whether two asks were handed as much of their answers, and one of
-// them was over because its seam call was. Clients read on goroutines of their own: that
-// the end was still read in the one run, and not in the other, is nobody's deed.
+// LeftBehind reports whether two asks received equally many pieces of their answers and at least
+// one of them ended only because its seam call returned. Clients read answers on goroutines of
+// their own, so whether the end was still read is nondeterministic and not a difference.
 func LeftBehind(a, b *Step) bool {
 	return a.Done != nil && b.Done != nil && (a.LeftOpen() || b.LeftOpen()) && len(a.Notes) == len(b.Notes)
 }
 
-// Unanswered reports whether a step is a call without an answer, or led to one.
+// Unanswered reports whether a step is, or led to, a call in missed: the calls without an answer.
 func (s *Step) Unanswered(missed map[int]bool) bool {
 	if s.Call != nil {
 		return missed[s.Call.Begin.ID]
@@ -866,7 +872,7 @@ func (s *Step) Unanswered(missed map[int]bool) bool {
 	return slices.ContainsFunc(s.Calls, func(c *Call) bool { return missed[c.Begin.ID] })
 }
 
-// Size is how many crossings a step and what is below it are.
+// Size returns the number of crossings of a step, including everything below it.
 func (s *Step) Size() int {
 	if s.Call != nil {
 		return s.Call.Size()
@@ -881,7 +887,7 @@ func (s *Step) Size() int {
 	return n
 }
 
-// Size is how many lines a call has, with all below it.
+// Size returns the number of crossings of a call, including everything below it.
 func (c *Call) Size() int {
 	n := 1
 	if c.Return != nil {
@@ -893,21 +899,22 @@ func (c *Call) Size() int {
 	return n
 }
 
-// AckHandler is a recorded on-ack handler, by the call that registered it, which also
-// takes it off: each dispatch numbers its own.
+// AckHandler identifies a recorded on-ack handler. Each dispatch numbers its own handlers, so it
+// includes the call that registers and removes the handler.
 type AckHandler struct{ Call, ID int }
 
-// AckHandlerOf is the handler that a crossing registers or takes off.
+// AckHandlerOf returns the handler that a crossing registers or removes.
 func AckHandlerOf(x *adk.Crossing) AckHandler { return AckHandler{x.Call, x.ID} }
 
-// RunCall is the number of the call that is the run itself.
+// RunCall is the number of the call that is the run itself. LineOfHeader and LineOfFirst are the
+// numbers of the lines of a trace with its header and its first crossing.
 const (
 	RunCall      = 1
 	LineOfHeader = 1
 	LineOfFirst  = 2
 )
 
-// StepOf is the operation of which a crossing is a line; nil if it is of none.
+// StepOf returns the operation that a crossing is a line of, or nil if there is none.
 func (t *Tree) StepOf(x *adk.Crossing) *Step {
 	c := t.Calls[x.Call]
 	if c == nil || x.Kind.Class() != adk.ClassOperation {
@@ -926,8 +933,9 @@ func (t *Tree) StepOf(x *adk.Crossing) *Step {
 	return c.Steps[at]
 }
 
-// Next is what user code did next in a call behind a crossing, but for what makes an id or a time
-// and pieces of an answer, or how the call ended; nil where there is neither.
+// Next returns what user code did next in a call after the crossing with number behind, ignoring
+// pieces of answers and operations that only make an id or a time. If it did nothing more, Next
+// returns how the call ended, or nil if it did not end.
 func (c *Call) Next(behind int) *adk.Crossing {
 	for _, s := range c.Script {
 		if s.X.Seq > behind && s.X.Phase != adk.Done && !wire.OnlyMakes(s.X) && !wire.IsPiece(s.X) {
@@ -937,8 +945,8 @@ func (c *Call) Next(behind int) *adk.Crossing {
 	return c.Return
 }
 
-// OperationOf is the operation that a crossing of the tree is of, or came of; nil where there is
-// none.
+// OperationOf returns the operation that a crossing of the tree belongs to or was caused by, or nil
+// if there is none.
 func (t *Tree) OperationOf(x *adk.Crossing) *adk.Crossing {
 	if s := t.StepOf(x); s != nil {
 		return s.X

@@ -1,7 +1,6 @@
-// Package canonical writes JSON data exactly as ECMAScript's JSON.stringify
-// would, with the keys of every object sorted: equal data are equal bytes, in
-// this program and in any other that follows RFC 8785. The id of a tool call is
-// the checksum of such a text (contract TOL-4).
+// Package canonical writes JSON data exactly as ECMAScript's JSON.stringify does, with the keys of
+// every object sorted. Equal data gives equal bytes, in this program and in any other that follows
+// RFC 8785. The id of a tool call is the checksum of such a text (contract TOL-4).
 package canonical
 
 import (
@@ -18,23 +17,21 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth bounds nesting. Nothing a model or a person writes comes near it,
-// and a value that contains itself would otherwise never end.
+// maxDepth is how deep data may be nested. Data that models or people write is never nested as
+// deep; the limit stops values that contain themselves.
 const maxDepth = 1000
 
-// Marshal gives the canonical text of v. See Append.
+// Marshal returns the canonical text of v. See Append.
 func Marshal(v any) ([]byte, error) { return Append(nil, v) }
 
-// Append appends the canonical text of v to dst. It takes nil, booleans,
-// strings, every kind of integer and float, []any and map[string]any without
-// reflection, and with it other slices, arrays, maps with string keys,
-// pointers, and whatever encoding/json knows how to write.
+// Append appends the canonical text of v to dst. It takes nil, booleans, strings, every kind of
+// integer and float, []any and map[string]any without reflection. With reflection it takes other
+// slices, arrays, maps with string keys, pointers, and whatever encoding/json can write.
 //
-// Numbers go through float64, as in ECMAScript, where NaN and the infinities
-// are null. A nil slice is an empty array and a nil map an empty object.
-// Invalid UTF-8 becomes U+FFFD, byte by byte. The error names the path of a
-// value that JSON cannot hold, and of one nested too deep, as every value
-// containing itself is.
+// Numbers are converted to float64, as in ECMAScript; NaN and the infinities become null. A nil
+// slice is an empty array and a nil map an empty object. Each invalid byte of UTF-8 becomes U+FFFD.
+// The error names the path of a value that JSON cannot hold, or that is nested too deep, as every
+// value that contains itself is.
 func Append(dst []byte, v any) ([]byte, error) {
 	dst, err := appendValue(dst, v, 0)
 	if err != nil {
@@ -43,8 +40,8 @@ func Append(dst []byte, v any) ([]byte, error) {
 	return dst, nil
 }
 
-// Checksum is the lowercase hexadecimal SHA-256 of the canonical text of
-// {"args": args, "tool": tool} (contract TOL-4).
+// Checksum returns the lowercase hexadecimal SHA-256 of the canonical text of {"args": args,
+// "tool": tool} (contract TOL-4).
 func Checksum(tool string, args map[string]any) (string, error) {
 	text := make([]byte, 0, 256) // most calls need no more
 	text, err := appendValue(append(text, `{"args":`...), args, 0)
@@ -59,8 +56,8 @@ func Checksum(tool string, args map[string]any) (string, error) {
 	return string(digits[:]), nil
 }
 
-// Object is a tool's arguments as one shape: JSON data in a map of its own. They
-// come as an object, or as JSON text of one.
+// Object returns a tool's arguments as JSON data in a new map. args may be an object or the JSON
+// text of one.
 func Object(args any) (map[string]any, error) {
 	if text, is := TextOf(args); is {
 		return ParseObject([]byte(text))
@@ -76,7 +73,7 @@ func Object(args any) (map[string]any, error) {
 	return object, nil
 }
 
-// TextOf is the JSON text that data came as, and reports whether it came as one.
+// TextOf returns data as text, if it is JSON text in a string or in bytes.
 func TextOf(data any) (string, bool) {
 	switch text := data.(type) {
 	case string:
@@ -89,8 +86,8 @@ func TextOf(data any) (string, bool) {
 	return "", false
 }
 
-// ParseObject reads a JSON text that is one object and nothing else, and gives
-// it as Normalize would.
+// ParseObject reads a JSON text that is exactly one object, and returns the object in the form of
+// Normalize.
 func ParseObject(text []byte) (map[string]any, error) {
 	var v any
 	if err := json.Unmarshal(text, &v); err != nil {
@@ -106,7 +103,7 @@ func ParseObject(text []byte) (map[string]any, error) {
 	return object, nil
 }
 
-// KindOf names what JSON calls a decoded value.
+// KindOf returns what JSON calls a decoded value.
 func KindOf(v any) string {
 	switch v.(type) {
 	case nil:
@@ -142,8 +139,8 @@ func appendValue(dst []byte, v any, depth int) ([]byte, error) {
 	return appendOther(dst, v, depth)
 }
 
-// asNumber gives the float64 of any predeclared number type. Integers beyond
-// 2^53 lose what ECMAScript would lose too.
+// asNumber converts a value of any predeclared number type to float64. Integers beyond 2^53 lose
+// the same precision as in ECMAScript.
 func asNumber(v any) (float64, bool) {
 	switch v := v.(type) {
 	case float64:
@@ -220,8 +217,8 @@ func appendObject(dst []byte, object map[string]any, depth int) ([]byte, error) 
 	return append(dst, '}'), nil
 }
 
-// AppendNumber appends f as ECMAScript's Number::toString writes it, and null
-// for NaN and the infinities, as JSON.stringify does.
+// AppendNumber appends f as ECMAScript's Number::toString writes it. For NaN and the infinities it
+// appends null, as JSON.stringify does.
 func AppendNumber(dst []byte, f float64) []byte {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return append(dst, "null"...)
@@ -241,8 +238,8 @@ func AppendNumber(dst []byte, f float64) []byte {
 	return dst
 }
 
-// AppendString appends s in quotes, escaped as JSON.stringify does: nothing
-// but the quote, the backslash and the control characters.
+// AppendString appends s in quotes. Like JSON.stringify, it escapes only the quote, the backslash
+// and the control characters.
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	if IsPlain(s) {
@@ -272,10 +269,10 @@ func AppendString(dst []byte, s string) []byte {
 	return append(append(dst, s[start:]...), '"')
 }
 
-// escaped reports whether an ASCII character does not stand for itself.
+// escaped reports whether an ASCII character must be escaped.
 func escaped(c byte) bool { return c < ' ' || c == '"' || c == '\\' }
 
-// IsPlain reports whether s is ASCII and needs no escape, as most texts do.
+// IsPlain reports whether s is ASCII and needs no escapes, as is true of most texts.
 func IsPlain(s string) bool {
 	if len(s) < 8 {
 		for i := range len(s) {
@@ -290,14 +287,15 @@ func IsPlain(s string) bool {
 			return false
 		}
 	}
-	return plainBytes(s[len(s)-8:]) == 8 // some of it may have been looked at before
+	return plainBytes(s[len(s)-8:]) == 8 // may check some bytes a second time
 }
 
-// plainBytes is how many of the first eight bytes are plain before one is not, all looked
-// at together as the bytes of one number. The highest bit of a byte is set where it was in
-// s, or where taking something away went below zero: a space from what is smaller, or one
-// from the zero that a quote or a backslash becomes. No other byte of ASCII comes to that,
-// and so none borrows from the next: the first that has it set is the first that is not plain.
+// plainBytes returns how many of the first eight bytes of s are plain before the first one that is
+// not. It examines all eight at once, as the bytes of one number. The highest bit of a byte of the
+// result is set if it was set in s, or if a subtraction went below zero: a space is subtracted to
+// find smaller bytes, and one is subtracted from the zero that a quote or a backslash becomes by
+// exclusive or. No plain ASCII byte goes below zero, so none borrows from the next byte, and the
+// first byte with its highest bit set is the first that is not plain.
 func plainBytes(s string) int {
 	const each, high = 0x0101010101010101, 0x8080808080808080
 	_ = s[7]
@@ -326,8 +324,8 @@ func appendEscape(dst []byte, c byte) []byte {
 	return append(dst, '\\', 'u', '0', '0', digits[c>>4], digits[c&0xf])
 }
 
-// compareUTF16 orders two strings as ECMAScript does, by UTF-16 code units.
-// Invalid bytes count as the U+FFFD that they are written as.
+// compareUTF16 orders two strings as ECMAScript does, by UTF-16 code units. Invalid bytes count as
+// the U+FFFD that they are written as.
 func compareUTF16(a, b string) int {
 	for a != "" && b != "" {
 		r, n := utf8.DecodeRuneInString(a)
@@ -340,8 +338,8 @@ func compareUTF16(a, b string) int {
 	return len(a) - len(b)
 }
 
-// unitOrder maps runes to numbers that are ordered as their UTF-16 forms are:
-// what needs a surrogate pair (D800 and up) comes before E000 to FFFF.
+// unitOrder maps runes to numbers with the order of their UTF-16 forms: runes that need a surrogate
+// pair (which begins at D800) come before E000 to FFFF.
 func unitOrder(r rune) rune {
 	if r >= 0xE000 && r <= 0xFFFF {
 		return r + utf8.MaxRune
@@ -354,8 +352,8 @@ var (
 	errSameKey = errors.New("has two keys that are the same text once invalid UTF-8 is replaced")
 )
 
-// pathError says where in a value an error arose. The path grows at the front
-// while the error returns, so that writing costs nothing where all is well.
+// pathError says where in a value an error occurred. The path is built from the back to the front
+// while the error is returned, so that it costs nothing if there is no error.
 type pathError struct {
 	path string
 	err  error
@@ -364,7 +362,7 @@ type pathError struct {
 func (e *pathError) Error() string {
 	path := strings.TrimPrefix(e.path, ".")
 	if len(path) > 120 {
-		// The path of a value that contains itself is as long as it is useless.
+		// The path of a value that contains itself is very long and useless.
 		path = strings.ToValidUTF8(path[:120], "") + "…"
 	}
 	return path + ": " + e.err.Error()

@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// ObjectWriter writes an object field by field, in the order of the calls and not of
-// the keys, on one line.
+// ObjectWriter writes an object field by field on one line. The fields have the order of the calls,
+// and not that of their keys.
 type ObjectWriter struct {
-	// Out is what is written so far; who writes a value behind Field appends to it.
+	// Out is the text so far. A caller that writes a value after Field appends to it.
 	Out []byte
 }
 
-// Open begins an object behind dst.
+// Open begins an object after dst.
 func Open(dst []byte) ObjectWriter {
 	if dst == nil {
-		dst = make([]byte, 0, 256) // most objects fit, and grow by no second allocation
+		dst = make([]byte, 0, 256) // most objects fit, which saves a second allocation
 	}
 	return ObjectWriter{append(dst, '{')}
 }
 
-// Close ends the object and gives all that is written.
+// Close ends the object and returns the whole text.
 func (o *ObjectWriter) Close() []byte { return append(o.Out, '}') }
 
 // Field writes the name of a field; the caller writes the value.
@@ -56,18 +56,18 @@ func (o *ObjectWriter) Flag(name string, on bool) {
 	o.Out = strconv.AppendBool(o.Out, on)
 }
 
-// Moment writes a time by RFC 3339 with its nanoseconds.
+// Moment writes a time in RFC 3339 with nanoseconds.
 func (o *ObjectWriter) Moment(name string, t time.Time) {
 	o.Field(name)
 	o.Out = append(t.AppendFormat(append(o.Out, '"'), time.RFC3339Nano), '"')
 }
 
-// Appender is what can append its JSON.
+// Appender can append its JSON.
 type Appender interface {
 	AppendJSON(dst []byte) []byte
 }
 
-// AppendList appends a list of what can append itself.
+// AppendList appends a list of values that append themselves.
 func AppendList[A Appender](dst []byte, list []A) []byte {
 	dst = append(dst, '[')
 	for i, one := range list {

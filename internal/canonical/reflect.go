@@ -12,9 +12,9 @@ import (
 	"unicode/utf8"
 )
 
-// Normalize copies v deeply into pure JSON data: nil, bool, string, float64,
-// []any and map[string]any. What it gives has the same canonical text as v, and
-// fails where Append fails.
+// Normalize returns a deep copy of v as pure JSON data: nil, bool, string, float64, []any and
+// map[string]any. The result has the same canonical text as v. Normalize fails whenever Append
+// fails.
 func Normalize(v any) (any, error) { return normalize(v, 0) }
 
 func normalize(v any, depth int) (any, error) {
@@ -38,9 +38,8 @@ func normalize(v any, depth int) (any, error) {
 	return normalize(pure, depth)
 }
 
-// tidy is normalize, in place, for what encoding/json has just decoded: nobody
-// else holds it, its text is valid and its numbers are finite. What is left are
-// the depth, and -0.
+// tidy is normalize, in place, for data that encoding/json has just decoded. Nothing else refers to
+// the data, its text is valid and its numbers are finite; only the depth and -0 are left to handle.
 func tidy(v any, depth int) error {
 	switch v := v.(type) {
 	case []any:
@@ -75,7 +74,7 @@ func isZero(v any) bool {
 	return ok && f == 0
 }
 
-// normalizeNumber gives what reading the canonical text of f back would give.
+// normalizeNumber returns what reading the canonical text of f would give.
 func normalizeNumber(f float64) any {
 	switch {
 	case math.IsNaN(f), math.IsInf(f, 0):
@@ -139,13 +138,13 @@ func appendOther(dst []byte, v any, depth int) ([]byte, error) {
 	return appendValue(dst, pure, depth)
 }
 
-// simpler takes a value of a type that the common path does not know, and
-// gives it as one that it does: one layer of it, the members as they are.
+// simpler converts a value of a type that the common path does not know to one that it knows. It
+// converts only one level; the members stay as they are.
 func simpler(v any) (any, error) {
 	if number, ok := v.(json.Number); ok {
 		return parseNumber(number)
 	}
-	if gone, ok := v.(interface{ OpaqueType() string }); ok { // it stands for what was refused
+	if gone, ok := v.(interface{ OpaqueType() string }); ok { // it stands for a value that JSON could not hold
 		return nil, fmt.Errorf("is a %s, which JSON cannot hold", gone.OpaqueType())
 	}
 	value := reflect.ValueOf(v)
@@ -177,7 +176,7 @@ func simpler(v any) (any, error) {
 
 func parseNumber(number json.Number) (any, error) {
 	f, err := strconv.ParseFloat(number.String(), 64)
-	// Beyond the range the result is an infinity, which is what ECMAScript reads.
+	// Beyond the range, f is an infinity, which is what ECMAScript reads.
 	if err != nil && !errors.Is(err, strconv.ErrRange) {
 		return nil, errors.New("is a json.Number that is not a number")
 	}
@@ -196,7 +195,7 @@ func textKeys(t reflect.Type) bool {
 	return t.Key().Implements(reflect.TypeFor[encoding.TextMarshaler]())
 }
 
-// pointedAt follows a chain of pointers, which may lead back to itself.
+// pointedAt follows a chain of pointers, which may be a cycle.
 func pointedAt(value reflect.Value) (any, error) {
 	for range maxDepth {
 		if value.IsNil() {
@@ -229,8 +228,8 @@ func properties(value reflect.Value) map[string]any {
 	return object
 }
 
-// throughJSON takes structs, bytes and values with a method of their own the
-// way encoding/json would write them.
+// throughJSON converts structs, bytes and values with a method of their own to what encoding/json
+// writes for them.
 func throughJSON(v any) (any, error) {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -6,24 +6,24 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Callers notes from where the operations of a run were called, and the dispatches of user
-// code. The zero value has noted none.
+// Callers records from where the operations of a run, and the dispatches that user code makes, were
+// called. The zero value has recorded none.
 type Callers struct {
 	stacks Stacks
-	bySeq  []int32         // by the number of the crossing, that of the stack; 0 is none
-	panics map[int][]Place // of the calls that ended with one, by the crossing
+	bySeq  []int32         // the numbers of stacks, by the number of the crossing; 0 is none
+	panics map[int][]Place // for calls that ended with a panic, by the number of the crossing
 }
 
-// tellDepth is how many calls lie between the engine's operation and Tell, at least.
+// tellDepth is the smallest number of calls between the engine's operation and Tell.
 const tellDepth = 4
 
-// Tell notes the stack of what user code asks of the engine. It is called on the
-// goroutine of the user code, in the step that makes the effect.
+// Tell records the stack of an operation of user code. It must be called on the goroutine of the
+// user code, in the step that makes the effect.
 func (c *Callers) Tell(x *adk.Crossing) {
 	for len(c.bySeq) <= x.Seq {
 		c.bySeq = append(c.bySeq, 0)
 	}
-	if x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done || x.Seams != nil { // those are of a dispatch that user code calls
+	if x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done || x.Seams != nil { // x.Seams is set for a dispatch that user code calls
 		c.bySeq[x.Seq] = c.stacks.Here(tellDepth)
 	}
 	if x.Outcome == adk.OutcomePanic {
@@ -34,8 +34,8 @@ func (c *Callers) Tell(x *adk.Crossing) {
 	}
 }
 
-// Of is the line of user code that made an operation of the run, or panicked in a call of it,
-// and behind it those that called it; none where no user code did.
+// Of returns the line of user code that made an operation of the run, or that panicked in a call of
+// it, followed by the lines that called it. It returns none if no user code did.
 func (c *Callers) Of(x *adk.Crossing) []Place {
 	if c != nil && x != nil && x.Outcome == adk.OutcomePanic {
 		return c.panics[x.Seq]
@@ -43,9 +43,9 @@ func (c *Callers) Of(x *adk.Crossing) []Place {
 	return c.stack(x).Users()
 }
 
-// Own is the nearest of the lines of an operation through which no other came by other lines:
-// a helper that everything is asked through has those of all of them. Where there is no such
-// line it is the first; none where Of has none.
+// Own returns the nearest line of an operation's stack that is on no different stack. For example,
+// a helper that makes all requests is on the stacks of all of them, so Own returns a line that
+// called it. If there is no such line, Own returns the first line, or no place if Of returns none.
 func (c *Callers) Own(x *adk.Crossing) Place {
 	lines := c.Of(x)
 	if len(lines) == 0 {
@@ -65,11 +65,10 @@ func (c *Callers) Own(x *adk.Crossing) Place {
 	return lines[0]
 }
 
-// IsApart reports whether an operation of the run was made on a goroutine that user
-// code has begun itself.
+// IsApart reports whether an operation of the run was made on a goroutine that user code started.
 func (c *Callers) IsApart(x *adk.Crossing) bool { return c != nil && c.stacks.IsApart(c.number(x)) }
 
-// number is that of the stack of an operation; zero of what was not noted.
+// number returns the number of the stack of an operation, or 0 if none was recorded.
 func (c *Callers) number(x *adk.Crossing) int32 {
 	if c == nil || x == nil || x.Seq >= len(c.bySeq) {
 		return 0

@@ -8,10 +8,10 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// This file says where the code of an agent is.
+// This file locates the code of an agent.
 
-// OfSeam says where the function of a seam of an agent begins, or where an executor was put together
-// whose function is a library's; empty where that is out of reach.
+// OfSeam returns where the function of a seam of an agent begins. For an executor whose function is
+// a library's, it returns where the executor was put together. It returns "" if that is not known.
 func OfSeam(config adk.Config, seam adk.Seam) string {
 	if begins := begins(config, seam); begins != (Place{}) || seam.Label != adk.LabelExecutor {
 		return begins.String()
@@ -19,7 +19,7 @@ func OfSeam(config adk.Config, seam adk.Seam) string {
 	return OfCaller(config.Executor.Made).MadeIn()
 }
 
-// begins is where the function of a seam does; none where it is out of reach.
+// begins returns where the function of a seam begins, or no place if that is not known.
 func begins(config adk.Config, seam adk.Seam) Place {
 	switch seam.Label {
 	case adk.LabelExecutor:
@@ -40,7 +40,7 @@ func begins(config adk.Config, seam adk.Seam) Place {
 	return Place{}
 }
 
-// codeIn is where the function begins of the one of that name.
+// codeIn returns where the function of the element with the wanted name begins.
 func codeIn[M any](list []M, wanted string, name func(M) string, code func(M) any) Place {
 	for _, m := range list {
 		if name(m) == wanted {
@@ -50,7 +50,7 @@ func codeIn[M any](list []M, wanted string, name func(M) string, code func(M) an
 	return Place{}
 }
 
-// toolCode is where the work of a tool begins.
+// toolCode returns where the handler of a tool begins.
 func toolCode(config adk.Config, name string) Place {
 	for _, t := range config.Tools {
 		if t.Name() == name {
@@ -60,8 +60,8 @@ func toolCode(config adk.Config, name string) Place {
 	return Place{}
 }
 
-// OfTool says where a tool of an agent was made, or where its work begins if a library made it; empty
-// where that is out of reach.
+// OfTool returns where a tool of an agent was made or, if a library made it, where its handler
+// begins. It returns "" if that is not known.
 func OfTool(config adk.Config, name string) string {
 	for _, t := range config.Tools {
 		if t.Name() == name {
@@ -71,8 +71,8 @@ func OfTool(config adk.Config, name string) string {
 	return ""
 }
 
-// storageCode is where the method of an obligation begins. The methods are asked for one
-// by one: by a name that is made, the linker would keep the methods of all types.
+// storageCode returns where the method of an obligation begins. It looks up each method by a
+// constant name: for a computed name, the linker would keep all methods of all types.
 func storageCode(config adk.Config, obligation string) Place {
 	of, verb, _ := strings.Cut(obligation, ".")
 	fields := reflect.ValueOf(config.Storage)

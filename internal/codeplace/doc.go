@@ -1,3 +1,3 @@
-// Package codeplace says where code stands, for reports that people read beside it: the
-// file from the root of its module, and the line.
+// Package codeplace locates code, for reports that people read together with the code: the file
+// from the root of its module, and the line.
 package codeplace

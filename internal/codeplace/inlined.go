@@ -12,23 +12,23 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// closure is the name of a function without one, with the function that it stands in. Where
-// that was put in the place of its call, the compiler names the closure by who called, and
-// the package in front is the caller's: pkg.Caller.Function.func1.
+// closure matches the name of a closure, including the function that contains it. If that function
+// was inlined, the compiler names the closure after the function's caller, with the caller's
+// package in front: pkg.Caller.Function.func1.
 var closure = regexp.MustCompile(`((?:\(\*?\w+(?:\[\.\.\.\])?\)\.)?\w+(?:\[\.\.\.\])?)((?:\.(?:func|gowrap|deferwrap)\d+|-range\d+|\.\d+)+)$`)
 
-// ofFiles is the path of a program that was built of files and not of a package.
+// ofFiles is the path of a program that was built from files and not from a package.
 const ofFiles = "command-line-arguments"
 
-// Named is a function with the path of the package that it is written in, which for some
-// closures is another than that in front of the name that the runtime has: the file decides.
+// Named returns a function with the path of the package that it is written in. For some closures
+// that is not the package in the runtime's name, so the file decides.
 func Named(function, file string) string {
 	if !strings.Contains(function, ".func") && !strings.Contains(function, "-range") && !strings.Contains(function, "wrap") {
 		return function
 	}
 	said, written := packageOf(function), packageOfFile(file)
 	if strings.HasSuffix(said, "_test") && strings.HasSuffix(file, "_test.go") {
-		said = strings.TrimSuffix(said, "_test") // in one folder with the package that it tests
+		said = strings.TrimSuffix(said, "_test") // is in the same folder as the package that it tests
 	}
 	if said == "main" {
 		_, said = program()
@@ -42,7 +42,7 @@ func Named(function, file string) string {
 	return function
 }
 
-// packageOfFile is the path of the package that a file is of; empty where nothing says it.
+// packageOfFile returns the path of the package of a file, or "" if it cannot be found.
 func packageOfFile(file string) string {
 	dir := path.Dir(filepath.ToSlash(file))
 	if _, vendored, ok := strings.Cut(dir, "/vendor/"); ok {
@@ -52,7 +52,8 @@ func packageOfFile(file string) string {
 	if !ok && isWhole(filepath.ToSlash(file)) {
 		return strings.TrimPrefix(packageOfFolder(dir), "std/")
 	}
-	// There, and with -trimpath, a path begins with the module's and its version.
+	// In the module cache, and with -trimpath, a path begins with that of the module and its
+	// version.
 	module, rest, ok := strings.Cut(cmp.Or(cached, dir), "@")
 	if !ok {
 		return dir
@@ -61,16 +62,17 @@ func packageOfFile(file string) string {
 	return path.Join(module, below)
 }
 
-// isWhole reports whether a path with slashes begins at the root, of the system that the program was
-// built on: that may be another than it runs on.
+// isWhole reports whether a path with slashes is absolute on the system that the program was built
+// on, which may differ from the system that it runs on.
 func isWhole(path string) bool {
 	return strings.HasPrefix(path, "/") || len(path) > 2 && path[1] == ':' && path[2] == '/'
 }
 
 var folders sync.Map // paths of packages, by their folders
 
-// packageOfFolder is the path of the package in a folder, as the module that it lies in has
-// it; empty where there is no module, as where a program runs far from its source.
+// packageOfFolder returns the path of the package in a folder, according to the module that
+// contains it. It returns "" if there is no module, for example because the program runs on another
+// machine.
 func packageOfFolder(dir string) string {
 	if known, has := folders.Load(dir); has {
 		return known.(string)

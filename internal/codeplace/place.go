@@ -17,16 +17,16 @@ import (
 
 // Place is a line of code. The zero Place is none.
 type Place struct {
-	// File is the path from the root of the program's module, and that of a package of
-	// another module with the package's path. It says nothing of the machine.
+	// File is the path from the root of the program's module or, for a package of another module, a
+	// path that begins with the package's. It reveals nothing of the machine.
 	File string
 	Line int
-	// Func is the function, with the last element of its package's path; nothing
-	// stands for one that has no line, since the compiler wrote it.
+	// Func is the function, with the last element of its package's path. A function that the
+	// compiler generated has no line, and then File and Line are zero.
 	Func string
 }
 
-// String is the place as file:line (function); empty for none.
+// String returns the place as file:line (function), or "" for none.
 func (p Place) String() string {
 	switch {
 	case p.Line > 0:
@@ -36,7 +36,7 @@ func (p Place) String() string {
 	}
 }
 
-// What may stand before a place.
+// The words that may precede a place.
 const (
 	after    = "after "
 	before   = "before "
@@ -47,29 +47,29 @@ const (
 	cancel   = "cancelled at "
 )
 
-// After says that something is missing after the place; empty for none.
+// After says that something is missing after the place. Like the methods below, it returns "" for
+// no place.
 func (p Place) After() string { return p.with(after) }
 
-// Before says that something is missing before the place; empty for none.
+// Before says that something is missing before the place.
 func (p Place) Before() string { return p.with(before) }
 
-// AskedAt says that something was asked at the place, and made before; empty for none.
+// AskedAt says that something which was made earlier was asked at the place.
 func (p Place) AskedAt() string { return p.with(askedAt) }
 
-// HandedIn says that something was given to a run in the place, whoever made it; empty for
-// none.
+// HandedIn says that something was given to a run at the place, whoever made it.
 func (p Place) HandedIn() string { return p.with(handedIn) }
 
-// MadeIn says that what a library does was put together in the place; empty for none.
+// MadeIn says that something whose code is a library's was put together at the place.
 func (p Place) MadeIn() string { return p.with(madeIn) }
 
-// Deadline says that the deadline was set in the place that struck elsewhere; empty for none.
+// Deadline says that a deadline that expired elsewhere was set at the place.
 func (p Place) Deadline() string { return p.with(deadline) }
 
-// Cancelled says that a context was cancelled in the place with what came elsewhere; empty for none.
+// Cancelled says that a context which ended elsewhere was cancelled at the place.
 func (p Place) Cancelled() string { return p.with(cancel) }
 
-// Cut is a place as one of these says it, in two: what stands before it, and the place.
+// Cut splits the result of one of these methods into the words and the place.
 func Cut(text string) (words, place string) {
 	for _, words := range []string{after, before, askedAt, handedIn, madeIn, deadline, cancel} {
 		if place, ok := strings.CutPrefix(text, words); ok {
@@ -79,11 +79,11 @@ func Cut(text string) (words, place string) {
 	return "", text
 }
 
-// said is a place as String says it.
+// said matches the result of Place.String.
 var said = regexp.MustCompile(`^(.+\.go):([0-9]+) \(`)
 
-// Parse is the file and the line of a place, whatever stands before it; known is false where it
-// has none.
+// Parse returns the file and the line of a place, whatever words precede it. known is false if
+// there are none.
 func Parse(text string) (file string, line int, known bool) {
 	_, place := Cut(text)
 	found := said.FindStringSubmatch(place)
@@ -101,7 +101,7 @@ func (p Place) with(words string) string {
 	return words + p.String()
 }
 
-// OfFunc is where a function begins; none of what is no function, or is nil.
+// OfFunc returns where a function begins, or no place if it is nil or not a function.
 func OfFunc(function any) Place {
 	v := reflect.ValueOf(function)
 	if v.Kind() != reflect.Func || v.IsNil() {
@@ -110,8 +110,8 @@ func OfFunc(function any) Place {
 	return OfEntry(v.Pointer())
 }
 
-// OfEntry is where the function with that entry begins; none where there is none, and of
-// one of ours: what an agent does in it is said where the agent is put together.
+// OfEntry returns where the function with an entry address begins. It returns no place if there is
+// none, or if the function is this project's: what matters then is where the agent is put together.
 func OfEntry(pc uintptr) Place {
 	f := runtime.FuncForPC(pc)
 	if pc == 0 || f == nil {
@@ -125,8 +125,8 @@ func OfEntry(pc uintptr) Place {
 	return placeOf(name, file, line)
 }
 
-// OfCaller is the line of a program counter that runtime.Callers gave; none of 0, and of one
-// of ours.
+// OfCaller returns the line of a program counter from runtime.Callers, or no place for 0 and for
+// this project's code.
 func OfCaller(pc uintptr) Place {
 	f, _ := runtime.CallersFrames([]uintptr{pc}).Next()
 	name := Named(f.Function, f.File)
@@ -136,9 +136,8 @@ func OfCaller(pc uintptr) Place {
 	return placeOf(name, f.File, f.Line)
 }
 
-// OfCall is the place of a call as stack traces have it: the function with the path of its
-// package, and the file with the number of the line behind a colon. It has no line where that
-// says none.
+// OfCall returns the place of a call in a stack trace: the function with the path of its package,
+// and the file with the line number after a colon. Without a line number, the place has no line.
 func OfCall(function, at string) Place {
 	colon := strings.LastIndexByte(at, ':')
 	if colon < 0 {
@@ -148,18 +147,18 @@ func OfCall(function, at string) Place {
 	return placeOf(function, at[:colon], line)
 }
 
-// placeOf is the place of a line of a function, by the names that the runtime has.
+// placeOf returns the place of a line, from the runtime's names.
 func placeOf(function, file string, line int) Place {
 	function = strings.TrimSuffix(function, "-fm") // the value of a method
 	p := Place{Func: path.Base(function)}
-	if line > 1 { // else the compiler wrote it
+	if line > 1 { // otherwise the compiler generated it
 		p.File, p.Line = path.Join(folderOf(packageOf(function)), filepath.Base(file)), line
 	}
 	return p
 }
 
-// folderOf is the folder of a package from the root of the program's module, and of
-// another module's the package's path.
+// folderOf returns the folder of a package from the root of the program's module, or the path of
+// the package if it belongs to another module.
 func folderOf(pkg string) string {
 	main, program := program()
 	if pkg == "main" {
@@ -175,8 +174,8 @@ func folderOf(pkg string) string {
 	return pkg
 }
 
-// program is the path of the module that this program was built in, and that of its
-// main package; both are empty where the program does not know.
+// program returns the paths of this program's module and of its main package. Both are empty if the
+// program does not know them.
 var program = sync.OnceValues(func() (module, main string) {
 	if info, known := debug.ReadBuildInfo(); known {
 		return info.Main.Path, info.Path
@@ -184,32 +183,32 @@ var program = sync.OnceValues(func() (module, main string) {
 	return "", ""
 })
 
-// packageOf is the path of a function's package: all before the first dot behind the
-// last slash. A type argument may have slashes too.
+// packageOf returns the path of a function's package: everything before the first dot after the
+// last slash. Slashes in type arguments do not count.
 func packageOf(function string) string {
 	whole, _, _ := strings.Cut(function, "[")
 	slash := strings.LastIndexByte(whole, '/') + 1
 	name, _, _ := strings.Cut(whole[slash:], ".")
-	return strings.ReplaceAll(whole[:slash]+name, "%2e", ".") // as the linker writes a dot in the last element
+	return strings.ReplaceAll(whole[:slash]+name, "%2e", ".") // the linker writes a dot in the last element so
 }
 
-// deepest is how many calls above it a Stack knows: enough for the client of an HTTP
-// server that stands between user code and the engine, down to where its goroutine begins.
+// deepest is how many calls a Stack records. That is enough for an HTTP client between user code
+// and the engine, down to the beginning of its goroutine.
 const deepest = 64
 
-// Stack is how an operation of user code came to the engine. It is comparable: what
-// runs in a loop has one.
+// Stack is the stack of an operation of user code. It is comparable, so the operations of a loop
+// share one.
 type Stack [deepest]uintptr
 
-// Here is the stack of the caller, without the innermost skip calls.
+// Here returns the stack of the caller, without the innermost skip calls.
 func Here(skip int) (s Stack) {
 	runtime.Callers(skip+2, s[:])
 	return s
 }
 
-// User is the line of user code that the engine was called from: the innermost one of
-// the program's own module, or if there is none of a module that is not ours. It is
-// none where a seam of the engine, or what stands in for user code, lies nearer.
+// User returns the line of user code that called the engine: the innermost one of the program's own
+// module or, if there is none, of another module that is not this project's. It returns no place if
+// a seam call of the engine, or scripted user code, is nearer.
 func (s Stack) User() (nearest Place) {
 	if users := s.Users(); len(users) > 0 {
 		return users[0]
@@ -217,13 +216,13 @@ func (s Stack) User() (nearest Place) {
 	return Place{}
 }
 
-// Users is User, and behind it the lines of the program's own module that called it, up to
-// the seam call. What many operations come through, as a helper that all requests are made
-// with, says little of one of them: who called it does.
+// Users returns the line of User, followed by the lines of the program's own module that called it,
+// up to the seam call. If many operations go through one helper, only its callers tell them apart.
 func (s Stack) Users() []Place { return users(runtime.CallersFrames(s[:]).Next) }
 
-// OfPanic is Users for a panic: its first line is the one that panicked, or that called the
-// library which did. It has none of another error, and of one that was read.
+// OfPanic is like Users, for a panic: the first line is the one that panicked, or that called the
+// library which panicked. It returns none for other errors, and for an error that was read from a
+// trace.
 func OfPanic(err error) []Place {
 	frames := PanicFrames(err)
 	return users(func() (f runtime.Frame, more bool) {
@@ -234,8 +233,9 @@ func OfPanic(err error) []Place {
 	})
 }
 
-// PanicFrames are the calls in which a panic happened, the innermost first and without those
-// of the runtime that make one; none of another error, and of one that was read.
+// PanicFrames returns the calls in which a panic happened, the innermost first, without those of
+// the runtime that make a panic. It returns none for other errors, and for an error that was read
+// from a trace.
 func PanicFrames(err error) (calls []runtime.Frame) {
 	panicked, ok := err.(*adk.PanicError)
 	if !ok {
@@ -253,7 +253,7 @@ func PanicFrames(err error) (calls []runtime.Frame) {
 	return calls
 }
 
-// users are the lines of user code among the calls of a stack, the innermost first.
+// users returns the lines of user code among the calls of a stack, the innermost first.
 func users(next func() (runtime.Frame, bool)) (own []Place) {
 	var nearest []Place
 	for more := true; more; {
@@ -279,8 +279,8 @@ func users(next func() (runtime.Frame, bool)) (own []Place) {
 	return own
 }
 
-// IsApart reports whether the engine was called on a goroutine that user code has begun
-// itself: no seam call lies above. Of what lies deeper than a Stack knows it is false.
+// IsApart reports whether the engine was called on a goroutine that user code started: the stack
+// has no seam call. It is false if the stack is deeper than a Stack can record.
 func (s Stack) IsApart() bool {
 	if s[0] == 0 || s[deepest-1] != 0 {
 		return false
@@ -295,7 +295,8 @@ func (s Stack) IsApart() bool {
 	return true
 }
 
-// Package is the path of the package that a function is written in; empty where it is none.
+// Package returns the path of the package that a function is written in, or "" if it is not a
+// function.
 func Package(function any) string {
 	if v := reflect.ValueOf(function); v.Kind() == reflect.Func && !v.IsNil() {
 		f := runtime.FuncForPC(v.Pointer())
@@ -305,7 +306,7 @@ func Package(function any) string {
 	return ""
 }
 
-// engine is the path of package adk, ours the path of its module, and seamCall what
+// engine is the path of package adk, ours the path of its module, and seamCall the function that
 // calls user code.
 var (
 	engine   = reflect.TypeFor[adk.Crossing]().PkgPath()
@@ -313,8 +314,8 @@ var (
 	seamCall = engine + ".(*call).invoke"
 )
 
-// isEngine reports whether a package is one of ours that stand between user code and
-// what watches a run.
+// isEngine reports whether a package is one of this project's that may be on the stack between user
+// code and the observer of a run.
 func isEngine(pkg string) bool {
 	for _, room := range []string{"/adk", "/replay", "/fakes", "/property", "/internal/perform", "/internal/codeplace"} {
 		if within(pkg, ours+room) {
@@ -324,13 +325,13 @@ func isEngine(pkg string) bool {
 	return false
 }
 
-// within reports whether a package is that of a path, or below it.
+// within reports whether a package has the path root, or is below it.
 func within(pkg, root string) bool {
 	return pkg == root || strings.HasPrefix(pkg, root+"/") || pkg == root+"_test"
 }
 
-// firstElement is what a path begins with: packages of the standard library have no
-// dot in it.
+// firstElement returns the first element of a path. In paths of the standard library it contains no
+// dot.
 func firstElement(pkg string) string {
 	first, _, _ := strings.Cut(pkg, "/")
 	return first

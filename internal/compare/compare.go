@@ -18,40 +18,40 @@ import (
 type FieldDiff struct {
 	// Field is the field's label, as the trace writes it.
 	Field string `json:"field"`
-	// Want is what was recorded, Got what today's code did; both as a trace
-	// writes them, empty where the field is absent, but for a number that is 0.
+	// Want is the recorded value and Got the value of today's code, both as a trace writes them.
+	// They are empty if the field is absent, unless the field is a number whose zero is a valid
+	// value.
 	Want string `json:"want"`
 	Got  string `json:"got"`
-	// Input tells that user code or the outside decided the value, not the
-	// engine.
+	// Input says that user code or the outside decided the value, not the engine.
 	Input bool `json:"input,omitempty"`
-	// Of is the field of a crossing that it is, or is within; 0 where it is none, and in
-	// a report that was read.
+	// Of is the crossing's field that this is, or is a part of. It is 0 if there is none, and in a
+	// report that was read from a file.
 	Of adk.Field `json:"-"`
 
-	// anywhere is the field without the record and the elements that it is in, where
-	// that is another; want and got are the trees of Want and Got, if they are decoded.
+	// anywhere is the field without the record and the list elements that it is in, if that differs
+	// from Field. want and got are the decoded trees of Want and Got, if decoded is set.
 	anywhere  string
 	want, got any
 	decoded   bool
 }
 
-// Equal reports whether two say the same; what they were made of is not compared.
+// Equal reports whether two differences have the same exported values, except for Of.
 func (f FieldDiff) Equal(other FieldDiff) bool {
 	return f.Field == other.Field && f.Want == other.Want && f.Got == other.Got && f.Input == other.Input
 }
 
-// Anywhere is the field, whichever record and whichever elements of lists it is in: it
-// is the same in other crossings.
+// Anywhere returns the field without the particular record and list elements that it is in, so that
+// the same field has the same name in other crossings.
 func (f FieldDiff) Anywhere() string { return cmp.Or(f.anywhere, f.Field) }
 
-// AnyElement is Anywhere with no number of an element in it.
+// AnyElement returns Anywhere without the indexes of list elements.
 func (f FieldDiff) AnyElement() string { return elements.ReplaceAllString(f.Anywhere(), "[]") }
 
 var elements = regexp.MustCompile(`\[\d+\]`)
 
-// Trees are what Want and Got are the JSON of, each number spelled in one way; of what is
-// absent it is nil. It is false where one of them is no JSON.
+// Trees returns the decoded JSON of Want and Got, with each number in one canonical spelling. An
+// absent value is nil. ok is false if one of them is not JSON.
 func (f FieldDiff) Trees() (want, got any, ok bool) {
 	if f.decoded {
 		return f.tree(f.want), f.tree(f.got), true
@@ -61,7 +61,7 @@ func (f FieldDiff) Trees() (want, got any, ok bool) {
 	return want, got, (wantOK || f.Want == "") && (gotOK || f.Got == "")
 }
 
-// tree is a tree, or nil for one that is absent.
+// tree returns v, or nil if v marks an absent value.
 func (FieldDiff) tree(v any) any {
 	if isAbsent(v) {
 		return nil
@@ -69,16 +69,15 @@ func (FieldDiff) tree(v any) any {
 	return v
 }
 
-// Common lists the fields in which got differs from want, as a trace
-// would hold them and in the order in which it writes them; nil where nothing
-// differs. Crossings of two kinds or phases differ in their kind alone. Seq, by
-// which nothing is told in a trace, is not compared.
+// Common lists the fields in which got differs from want, as Crossings does, with only the
+// sentinels that are always known. It returns nil if nothing differs. Seq is not compared, because
+// a trace does not write it.
 func Common(want, got *adk.Crossing) []FieldDiff {
 	return Crossings(wire.Comparer{Sentinels: wire.OnlyCommon}, want, got)
 }
 
-// Crossings lists the fields in which got differs from want, in the order in
-// which a trace writes them. Crossings of two kinds differ in their kind alone.
+// Crossings lists the fields in which got differs from want, in the order in which a trace writes
+// them. Two crossings of different kinds or phases are reported to differ in their kind only.
 func Crossings(c wire.Comparer, want, got *adk.Crossing) []FieldDiff {
 	if want.Kind != got.Kind || want.Phase != got.Phase {
 		return []FieldDiff{{Field: "kind", Want: KindText(want), Got: KindText(got)}}
@@ -98,13 +97,13 @@ func Crossings(c wire.Comparer, want, got *adk.Crossing) []FieldDiff {
 	return diffs
 }
 
-// differing is a field in which two crossings of a kind differ.
+// differing returns the difference of two crossings of one kind in one field.
 func differing(c wire.Comparer, use adk.FieldUse, want, got *adk.Crossing) FieldDiff {
 	text := func(x *adk.Crossing) string { return cmp.Or(c.Text(use.Field, x), wire.FieldRows[use.Field].Left) }
 	return FieldDiff{Field: use.Label, Want: text(want), Got: text(got), Input: use.Input, Of: use.Field}
 }
 
-// KindText is the kind of a crossing, with its phase.
+// KindText returns the kind of a crossing, with its phase.
 func KindText(x *adk.Crossing) string {
 	if x.Phase == adk.Whole {
 		return x.Kind.String()
@@ -119,9 +118,9 @@ func compareInt(diffs []FieldDiff, label string, want, got int) []FieldDiff {
 	return append(diffs, FieldDiff{Field: label, Want: fmt.Sprint(want), Got: fmt.Sprint(got)})
 }
 
-// String is the difference in a line, long values cut down to where they differ.
-// Two that are the same in words, as errors of two chains are, are taken apart down
-// to the link that differs.
+// String returns the difference in one line. Long values are cut down to where they differ. If the
+// two values have the same text, as errors with different chains may, the line shows the parts that
+// differ.
 func (f FieldDiff) String() string {
 	a, b, _ := f.Trees()
 	if now, ok := b.(string); ok && f.Field == fieldPlace {
@@ -146,8 +145,8 @@ func (f FieldDiff) String() string {
 	return fmt.Sprintf("%s: expected %s, got %s%s", safetext.Bare(f.Field), OrNothing(want), OrNothing(got), lengths(a, b))
 }
 
-// orderText says of two lists of the same elements in two orders which have moved, and from
-// where, to stand behind the name of the field; empty of others.
+// orderText describes two lists with the same elements in different orders: which elements moved,
+// and from where. It is meant to follow the name of the field. It returns "" for anything else.
 func orderText(want, got any) string {
 	a, isList := want.([]any)
 	b, both := got.([]any)
@@ -170,8 +169,8 @@ func orderText(want, got any) string {
 	return strings.Join(places, ", ")
 }
 
-// named is what names an element that has moved, with a blank behind it; empty where nothing
-// does.
+// named returns the text or name of an element that has moved, with a space after it, or "" if it
+// has none.
 func named(tree any) string {
 	if text, ok := textOrName(tree); ok && text != "" {
 		return safetext.Said(text, longestMoved) + " "
@@ -179,14 +178,14 @@ func named(tree any) string {
 	return ""
 }
 
-// longestMoved is how much is said of what has moved.
+// longestMoved is how many characters of a moved element are shown.
 const longestMoved = 20
 
-// mostMoved is how many elements are told that stand at another place.
+// mostMoved is how many moved elements are listed.
 const mostMoved = 4
 
-// Lines are the difference in lines of at most width characters: one where it fits, else
-// the field and beneath it the two values where they differ.
+// Lines returns the difference in lines of at most width characters: one line if it fits, and
+// otherwise the field and, beneath it, the two values where they differ.
 func (f FieldDiff) Lines(width int) []string {
 	a, b, _ := f.Trees()
 	if line := f.String(); utf8.RuneCountInString(line) <= width && !isLong(a) && !isLong(b) {
@@ -198,22 +197,23 @@ func (f FieldDiff) Lines(width int) []string {
 	if f.isError() {
 		a, b = inWords(a), inWords(b)
 	}
-	const indent = "             " // as wide as what stands before a value
+	const indent = "             " // as wide as what precedes a value
 	if lines := wrapped(f, a, b, 2*(width-len(indent))-spareOfAValue, width, indent); lines != nil {
 		return append(f.path(width), lines...)
 	}
 	return append(f.path(width), wrapped(f, a, b, width-len(indent), width, indent)...)
 }
 
-// spareOfAValue is how much a value of two lines may lose where the first ends at a word.
+// spareOfAValue is how many characters a value of two lines may lose because its first line breaks
+// at a word.
 const spareOfAValue = 16
 
-// wrapped are the two values of a field where they differ, in at most so many characters each
-// and in lines of a width; nil where a word is longer than a line.
+// wrapped returns the two values of a field where they differ, each in at most most characters and
+// in lines of at most width. It returns nil if a word is longer than a line.
 func wrapped(f FieldDiff, a, b any, most, width int, indent string) (lines []string) {
 	want, got := f.excerpts(a, b, most)
 	if said := lengths(a, b); strings.HasSuffix(said, truncated) || strings.HasSuffix(said, continued) {
-		got += said // else they end alike, and where they differ says all
+		got += said // else the excerpts show where they differ, and the length adds nothing
 	}
 	for _, said := range []string{"    expected " + want, "    got      " + got} {
 		for line := range strings.SplitSeq(safetext.Wrapped(said, width, indent), "\n") {
@@ -226,12 +226,12 @@ func wrapped(f FieldDiff, a, b any, most, width int, indent string) (lines []str
 	return lines
 }
 
-// mostOfAPath is how many lines the name of a field may take: more has nested what no
-// request or schema nests.
+// mostOfAPath is how many lines the name of a field may take. Requests and schemas are not nested
+// more deeply than fits.
 const mostOfAPath = 4
 
-// path is the name of the field, which is broken before a member where it is longer than
-// width: what is cut off at its end would be the member that differs.
+// path returns the name of the field. It breaks a name longer than width before a member, because
+// the end of the name is the member that differs and must not be cut off.
 func (f FieldDiff) path(width int) (lines []string) {
 	rest := safetext.Bare(f.Field) + ":"
 	for utf8.RuneCountInString(rest) > width && len(lines) < mostOfAPath-1 {
@@ -245,7 +245,8 @@ func (f FieldDiff) path(width int) (lines []string) {
 	return append(lines, safetext.Shortened(rest, width))
 }
 
-// Replaced joins two fields of one name, of which one says what is gone and one what is new: as where a list has a tool of another name.
+// Replaced joins two differences of the same field of which one says what is gone and the other
+// what is new. For example, a list may have a tool of another name.
 func Replaced(fields []FieldDiff) (all []FieldDiff) {
 	named, at := map[string]int{}, map[string]int{}
 	for _, f := range fields {
@@ -264,14 +265,14 @@ func Replaced(fields []FieldDiff) (all []FieldDiff) {
 	return all
 }
 
-// isLong reports whether a tree is better told by what names it than by its JSON.
+// isLong reports whether an object is better described by its name than by its JSON.
 func isLong(tree any) bool {
 	object, ok := tree.(map[string]any)
 	return ok && len(object) > 1
 }
 
-// excerpts are the two values where they differ, in at most width characters each. An
-// object beside nothing is told by what names it.
+// excerpts returns the two values where they differ, in at most width characters each. If one value
+// is absent, an object is described by its name.
 func (f FieldDiff) excerpts(a, b any, width int) (want, got string) {
 	w, wantText := textOrName(a)
 	g, gotText := textOrName(b)
@@ -289,13 +290,13 @@ func (f FieldDiff) excerpts(a, b any, width int) (want, got string) {
 	return OrNothing(want), OrNothing(got)
 }
 
-// LastMember is the last member of a path, such as Anywhere and AnyElement are.
+// LastMember returns the last member of a path that Anywhere or AnyElement returned.
 func LastMember(path string) string {
 	path = strings.TrimSuffix(path, "[]")
 	return path[strings.LastIndexByte(path, '.')+1:]
 }
 
-// textOrName is a text, or what names an object.
+// textOrName returns a text, or what names an object.
 func textOrName(tree any) (text string, ok bool) {
 	switch v := tree.(type) {
 	case string:
@@ -306,10 +307,10 @@ func textOrName(tree any) (text string, ok bool) {
 	return "", false
 }
 
-// nameMembers are the members that name a record, or say what is in it, the best first.
+// nameMembers are the members that name a record or hold its content, the best first.
 var nameMembers = []string{"name", "filename", "tool", "content", "text", "id"}
 
-// NameOf is what names an object: a record by its name, or by what it says.
+// NameOf returns what names an object: its name, or its content.
 func NameOf(object map[string]any) (name string, ok bool) {
 	for _, member := range nameMembers {
 		if name, ok = object[member].(string); ok {
@@ -319,12 +320,12 @@ func NameOf(object map[string]any) (name string, ok bool) {
 	return "", false
 }
 
-// isError reports whether the values are of an error or a reason.
+// isError reports whether the values are errors or reasons.
 func (f FieldDiff) isError() bool {
 	return f.Of == adk.FieldErr || f.Of == adk.FieldCause || f.Field == "err" || f.Field == "cause"
 }
 
-// inWords is a tree that an error is written as in words, and any other as it is.
+// inWords returns the text of a tree that is an error's, and any other tree unchanged.
 func inWords(tree any) any {
 	if words, ok := ErrorWords(tree); ok {
 		return words
@@ -332,8 +333,7 @@ func inWords(tree any) any {
 	return tree
 }
 
-// differsInLinks reports whether a field has two errors of the same words, which differ in what
-// these are made of.
+// differsInLinks reports whether the values are errors with the same text but different parts.
 func (f FieldDiff) differsInLinks() bool {
 	a, b, _ := f.Trees()
 	was, wasWords := ErrorWords(a)
@@ -341,7 +341,7 @@ func (f FieldDiff) differsInLinks() bool {
 	return f.isError() && wasWords && isWords && was == is && f.links() != ""
 }
 
-// links are the members in which two trees differ; empty where they are none.
+// links returns the members in which two trees differ, or "" if the values have no members.
 func (f FieldDiff) links() string {
 	parts := JSONDiff(f.Field, f.Want, f.Got)
 	var said []string
@@ -357,7 +357,8 @@ func (f FieldDiff) links() string {
 	return strings.Join(said, "; ")
 }
 
-// lengths tells how long two texts are that were cut.
+// lengths returns the lengths of two texts that were cut, and whether one is the beginning of the
+// other.
 func lengths(a, b any) string {
 	want, wantText := a.(string)
 	got, gotText := b.(string)
@@ -374,15 +375,15 @@ func lengths(a, b any) string {
 	return fmt.Sprintf(" (%d characters, now %d%s", len([]rune(want)), len([]rune(got)), how)
 }
 
-// What lengths says at its end of a text of which the other one is the beginning, but for the
-// dots of who has cut it.
+// The ends of what lengths returns if one text is the beginning of the other, ignoring an ellipsis
+// at the end of the shorter one.
 const (
 	truncated = ", truncated)"
 	continued = ", continued)"
 )
 
-// WithoutFollowing leaves out what another field says already: of a call that failed, that
-// it ended with an error, and that it gave nothing.
+// WithoutFollowing removes differences that follow from another one: if the error of a call
+// differs, that it ended with an error at all, and that its result or records are missing.
 func WithoutFollowing(fields []FieldDiff) []FieldDiff {
 	if !slices.ContainsFunc(fields, func(f FieldDiff) bool { return f.Of == adk.FieldErr }) {
 		return fields
@@ -398,5 +399,5 @@ func WithoutFollowing(fields []FieldDiff) []FieldDiff {
 	})
 }
 
-// errorOutcome is the outcome of a call that ended with an error, as a trace has it.
+// errorOutcome is the outcome of a call that ended with an error, as a trace writes it.
 var errorOutcome = QuotedJSON(string(adk.OutcomeError))

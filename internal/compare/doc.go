@@ -1,3 +1,3 @@
-// Package compare says in which fields two crossings, two views or two headers differ,
-// down to the path in a record or in plain data.
+// Package compare finds the fields in which two crossings, two views or two headers differ, down to
+// the path within a record or plain data.
 package compare

@@ -9,8 +9,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/jsondiff"
 )
 
-// InDetail takes the differing fields of two crossings apart: of records and data
-// the paths that differ, and not the whole.
+// InDetail replaces the differences in records and data by the differences at each path inside
+// them.
 func InDetail(want, got *adk.Crossing, fields []FieldDiff) (detailed []FieldDiff) {
 	for _, f := range fields {
 		parts := fieldParts(f, want, got)
@@ -25,7 +25,7 @@ func InDetail(want, got *adk.Crossing, fields []FieldDiff) (detailed []FieldDiff
 	return detailed
 }
 
-// fieldParts are the differences within one field; none where it is one value.
+// fieldParts returns the differences within one field, or none if the field is a single value.
 func fieldParts(f FieldDiff, want, got *adk.Crossing) []FieldDiff {
 	switch f.Of {
 	case adk.FieldRecord:
@@ -42,7 +42,7 @@ func fieldParts(f FieldDiff, want, got *adk.Crossing) []FieldDiff {
 	return nil
 }
 
-// allRecordsDiff lists how two lists of records of several kinds differ.
+// allRecordsDiff lists the differences of two lists of records of several kinds.
 func allRecordsDiff(want, got []adk.Record) (diffs []FieldDiff) {
 	of := func(kind adk.RecordKind, all []adk.Record) []adk.Record {
 		return slices.DeleteFunc(slices.Clone(all), func(r adk.Record) bool { return r.RecordKind() != kind })
@@ -59,8 +59,7 @@ func allRecordsDiff(want, got []adk.Record) (diffs []FieldDiff) {
 	return diffs
 }
 
-// textsDiff lists the texts that were dropped and added, or that they stand in
-// another order.
+// textsDiff lists the texts that were removed and added. It returns none if only the order differs.
 func textsDiff(label string, want, got []string) (diffs []FieldDiff) {
 	without := func(list, others []string) []string {
 		return slices.DeleteFunc(slices.Clone(list), func(text string) bool { return slices.Contains(others, text) })
@@ -79,11 +78,12 @@ func textsDiff(label string, want, got []string) (diffs []FieldDiff) {
 	return diffs
 }
 
-// fieldPlace is the field of a crossing at another place: the crossing beside which
-// it stands, and on which side of it.
+// fieldPlace is the field of a difference in position: before or after which crossing a crossing
+// comes.
 const fieldPlace = "place"
 
-// PlaceDiff tells where a crossing stands now.
+// PlaceDiff returns the difference of a crossing that moved to the other side of another crossing,
+// which beside describes. ahead says that it comes earlier than recorded.
 func PlaceDiff(ahead bool, beside string) FieldDiff {
 	want, got := "before ", "after "
 	if ahead {
@@ -92,8 +92,8 @@ func PlaceDiff(ahead bool, beside string) FieldDiff {
 	return FieldDiff{Field: fieldPlace, Want: QuotedJSON(want + beside), Got: QuotedJSON(got + beside), Input: true}
 }
 
-// AreAlike reports whether two lists have the same fields, which differ in the same way. A member of
-// what was not there differs as one that is alone in it.
+// AreAlike reports whether two lists have differences in the same fields with the same values. A
+// new or removed object with one member counts as a difference of that member.
 func AreAlike(a, b []FieldDiff) bool {
 	return len(a) > 0 && slices.EqualFunc(a, b, func(f, g FieldDiff) bool {
 		f, g = f.ofOneMember(), g.ofOneMember()
@@ -101,8 +101,8 @@ func AreAlike(a, b []FieldDiff) bool {
 	})
 }
 
-// ofOneMember is the difference of the one member of an object that came or is gone; of others the
-// difference as it is.
+// ofOneMember replaces the difference of an added or removed object with exactly one member by the
+// difference of that member. It returns other differences unchanged.
 func (f FieldDiff) ofOneMember() FieldDiff {
 	for _, object := range []*string{&f.Want, &f.Got} {
 		members := map[string]json.RawMessage{}
@@ -117,11 +117,12 @@ func (f FieldDiff) ofOneMember() FieldDiff {
 	return f
 }
 
-// FieldPieces is the field of a streamed text that is the same in other pieces: how many of
-// them there are.
+// FieldPieces is the field of a difference in the number of pieces of a streamed text, if the whole
+// text is the same.
 const FieldPieces = "pieces"
 
-// PiecesText says of how many pieces a text is instead of how many; what is not known is empty.
+// PiecesText describes into how many pieces a text is split now and before. An empty number is not
+// known.
 func PiecesText(want, got string) string {
 	switch {
 	case got == "":
@@ -138,7 +139,7 @@ func PiecesText(want, got string) string {
 	return "said in " + got + pieces + " instead of " + want + ", the same text"
 }
 
-// DifferInTimes reports whether fields differ in nothing but times: each was one, and is another.
+// DifferInTimes reports whether all differences are between one time and another.
 func DifferInTimes(fields []FieldDiff) bool {
 	return len(fields) > 0 && !slices.ContainsFunc(fields, func(f FieldDiff) bool { return !isTime(f.Want) || !isTime(f.Got) })
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// ArgumentsText are the kind of an operation and what user code gave it, in a text.
+// ArgumentsText returns the kind of an operation and its inputs from user code as a text.
 func ArgumentsText(c wire.Comparer, x *adk.Crossing) string {
 	e := c.Encoder()
 	defer e.Free()
@@ -28,14 +28,14 @@ func ArgumentsText(c wire.Comparer, x *adk.Crossing) string {
 	return x.Kind.String() + string(e.Out)
 }
 
-// MovedOnly reports whether two crossings are the same but for their times.
+// MovedOnly reports whether two crossings are equal, apart from their times.
 func MovedOnly(c wire.Comparer, want, got *adk.Crossing) bool {
 	fields := Crossings(c, want, got)
 	return len(fields) == 0 || len(fields) == 1 && fields[0].Field == "at"
 }
 
-// CompareInputs is compare but for what is numbered in the order of a run, and
-// for times.
+// CompareInputs lists the differences of two crossings without those in times and in numbers that
+// follow the order of a run.
 func CompareInputs(c wire.Comparer, want, got *adk.Crossing) []FieldDiff {
 	if want.Kind != got.Kind || want.Phase != got.Phase {
 		return []FieldDiff{{Field: "kind", Want: KindText(want), Got: KindText(got)}}
@@ -50,7 +50,7 @@ func CompareInputs(c wire.Comparer, want, got *adk.Crossing) []FieldDiff {
 	return diffs
 }
 
-// ToldText is an event or a fact in a text, but for a digest.
+// ToldText returns an event or a fact as a text, without any digest.
 func ToldText(c wire.Comparer, x *adk.Crossing) string {
 	text := x.Kind.String()
 	for _, use := range x.Kind.Fields(x.Phase) {

@@ -9,13 +9,13 @@ import (
 	"github.com/adkreplay/adkreplay/internal/plain"
 )
 
-// decode is the tree of a JSON text, in which one number is spelled in one way.
+// decode returns the tree of a JSON text, with each number in one canonical spelling.
 func decode(text string) (tree any, ok bool) {
 	tree, ok = jsondiff.Decode(text)
 	return spelled(tree), ok
 }
 
-// spelled spells the numbers of a tree anew, in their places.
+// spelled replaces the numbers of a tree, in place, by their canonical spelling.
 func spelled(tree any) any {
 	switch v := tree.(type) {
 	case json.Number:
@@ -32,8 +32,9 @@ func spelled(tree any) any {
 	return tree
 }
 
-// spelling is a number as a trace writes it, where an int or a float has it, and else by its
-// decimals: floats have not all of them. 7 and 7.0 stay apart, which Go tells apart.
+// spelling returns a number as a trace writes it, if an int64 or a float64 holds it exactly, and
+// otherwise in decimals. 7 and 7.0 stay different, because they are different kinds of numbers in
+// Go.
 func spelling(number string) json.Number {
 	if n, err := strconv.ParseInt(number, 10, 64); err == nil {
 		return json.Number(strconv.FormatInt(n, 10))
@@ -47,12 +48,12 @@ func spelling(number string) json.Number {
 	return json.Number(exact.String())
 }
 
-// decimals are a number: minus, 0.digits, ten times itself so often.
+// decimals is a number as 0.digits times ten to the power of point.
 type decimals struct {
 	minus  bool
-	digits string // which neither begin nor end with a zero
-	point  int    // behind so many of the digits
-	beyond string // an exponent that no int has: the number as it is spelled
+	digits string // neither begins nor ends with a zero
+	point  int    // how many digits are before the decimal point
+	beyond string // the number as it was spelled, if its exponent does not fit an int32
 }
 
 func decimalsOf(number string) (d decimals) {
@@ -75,7 +76,7 @@ func decimalsOf(number string) (d decimals) {
 	return d
 }
 
-// mostZeros is how many zeros are written out before there is an exponent.
+// mostZeros is how many zeros are written out before an exponent is used.
 const mostZeros = 20
 
 func (d decimals) String() string {

@@ -9,10 +9,10 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// addressText finds addresses in texts.
+// addressText matches addresses in texts.
 var addressText = regexp.MustCompile(`(\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-fA-F:.%]+\]|localhost):(\d{1,5})\b`)
 
-// Addresses is a text whose addresses stand as called says: hosts with their ports.
+// Addresses returns a text with each address replaced by what called returns for its host and port.
 func Addresses(text string, called func(host, port string) string) string {
 	return addressText.ReplaceAllStringFunc(text, func(address string) string {
 		at := strings.LastIndexByte(address, ':')
@@ -20,13 +20,13 @@ func Addresses(text string, called func(host, port string) string) string {
 	})
 }
 
-// IsLoopback reports whether a host is the machine itself, by whichever of its names.
+// IsLoopback reports whether a host is the local machine, under any of its names.
 func IsLoopback(host string) bool {
 	return host == "localhost" || net.ParseIP(strings.Trim(host, "[]")).IsLoopback()
 }
 
-// DifferInPorts reports whether fields differ in nothing but the addresses of servers on the
-// machine itself, whose ports the system chooses.
+// DifferInPorts reports whether fields differ in nothing but the addresses of servers on the local
+// machine, whose ports the system chooses.
 func DifferInPorts(fields []FieldDiff) bool {
 	for _, f := range fields {
 		if WithoutPorts(f.Want) != WithoutPorts(f.Got) {
@@ -36,7 +36,7 @@ func DifferInPorts(fields []FieldDiff) bool {
 	return len(fields) > 0
 }
 
-// WithoutPorts is a text that says of servers on the machine itself no more than that.
+// WithoutPorts returns a text in which each address on the local machine is "localhost".
 func WithoutPorts(text string) string {
 	return Addresses(text, func(host, port string) string {
 		if IsLoopback(host) {
@@ -46,11 +46,12 @@ func WithoutPorts(text string) string {
 	})
 }
 
-// numbers finds numbers, and placeholders, in which there is one.
+// numbers matches numbers, and placeholders, which contain a number.
 var numbers = regexp.MustCompile(wire.Placeholder.String() + `|[0-9]+`)
 
-// DifferInNumbers reports whether fields differ in nothing but the numbers in them. Where a text
-// had one that was redacted, code that is handed it anew has none of it (redact.Rules).
+// DifferInNumbers reports whether fields differ in nothing but the numbers in them. A redacted
+// number matches any placeholder of its kind, and it matches 0, since code that gets the value
+// again has no number there (redact.Rules).
 func DifferInNumbers(fields []FieldDiff) bool {
 	return len(fields) > 0 && !slices.ContainsFunc(fields, func(f FieldDiff) bool { return !sameButForNumbers(f.Want, f.Got) })
 }

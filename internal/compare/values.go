@@ -8,8 +8,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/safetext"
 )
 
-// RecordText tells a record by what it says; a tool by its name, as what a model
-// is told of it is compared where it is told.
+// RecordText returns a text that identifies a record by its content. It identifies a tool by its
+// name, because what a model sees of a tool is compared where it is shown.
 func RecordText(record adk.Record) string {
 	if record == nil {
 		return ""
@@ -24,7 +24,7 @@ func quotedList(names []string) string {
 	return "[" + strings.Join(safetext.Each(names, safetext.Quoted), ",") + "]"
 }
 
-// yesOrNo is a flag as a trace writes it: absent where it is not set.
+// yesOrNo returns a flag as a trace writes it: absent if it is not set.
 func yesOrNo(set bool) string {
 	if set {
 		return "true"
@@ -35,8 +35,8 @@ func yesOrNo(set bool) string {
 // changeWidth is how many characters of a text are shown on each side of a change.
 const changeWidth = 20
 
-// Cut are the two values of a field, cut down to where they differ: long ones, and
-// texts, which errors are too. What is absent is nothing.
+// Cut returns the two values of a field, cut down to where they differ if they are long or are
+// texts, as errors are too. An absent value is "".
 func (f FieldDiff) Cut() (want, got string) {
 	a, b, _ := f.Trees()
 	if f.isError() {
@@ -45,7 +45,7 @@ func (f FieldDiff) Cut() (want, got string) {
 	return f.cut(a, b)
 }
 
-// cut is Cut of the trees that are to be shown.
+// cut is Cut for the trees that are to be shown.
 func (f FieldDiff) cut(a, b any) (want, got string) {
 	w, wantText := a.(string)
 	g, gotText := b.(string)
@@ -60,7 +60,7 @@ func (f FieldDiff) cut(a, b any) (want, got string) {
 	return orAbsent(f.Want, w), orAbsent(f.Got, g)
 }
 
-// LongestValue is how long a value is shown as it is.
+// LongestValue is the length up to which a value is shown in full.
 const LongestValue = 100
 
 func orAbsent(value, text string) string {
@@ -72,8 +72,8 @@ func orAbsent(value, text string) string {
 
 const mostLinks = 2
 
-// ErrorWords is an error in words, of the tree that a trace writes of it: its code and
-// its text. Of what is no such tree it is false.
+// ErrorWords returns the text of an error, with its code, from the tree that a trace writes for it.
+// ok is false if the tree is not an object.
 func ErrorWords(tree any) (words string, ok bool) {
 	e, ok := tree.(map[string]any)
 	if !ok {
@@ -87,13 +87,13 @@ func ErrorWords(tree any) (words string, ok bool) {
 	if panics := member("panic"); panics != "" {
 		words = "panic: " + panics
 	}
-	if cause, ok := ErrorWords(e["cause"]); ok && member("text") == "" && cause != member("panic") { // a panic's value, if that is an error
+	if cause, ok := ErrorWords(e["cause"]); ok && member("text") == "" && cause != member("panic") { // unless the cause is the value of the panic
 		words += ": " + cause
 	}
 	return words, true
 }
 
-// OrNothing is a text, or the word nothing.
+// OrNothing returns the text, or the word "nothing" if it is empty.
 func OrNothing(text string) string {
 	if text == "" {
 		return "nothing"
@@ -104,8 +104,8 @@ func OrNothing(text string) string {
 // mostShown is how many differing fields of one line are shown.
 const mostShown = 12
 
-// Shown are the differing fields of a line in a line each, around where they differ, and
-// of many how many more there are.
+// Shown returns one line for each differing field, cut down to where the values differ. If there
+// are too many, the last line says how many more there are.
 func Shown(fields []FieldDiff) (lines []string) {
 	for i, f := range fields {
 		if i == mostShown {

@@ -18,27 +18,28 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// walkedFold is a fold that follows a run forwards.
+// walkedFold is a fold that follows a run.
 type walkedFold struct {
 	fold *state.Fold
-	at   int // the last crossing that was taken in
+	at   int // the last crossing that was applied
 }
 
-// To is the fold before a crossing of the run.
+// To returns the fold of the run just before the crossing seq. Going backwards starts anew.
 func (w *walkedFold) To(run *calls.Tree, seq int) *state.Fold {
 	if w.fold == nil || w.at >= seq {
 		w.fold, w.at = state.New(), 0
 	}
 	for ; w.at < seq-1; w.at++ {
-		_ = w.fold.Apply(run.Lines[w.at]) // whether an engine tells it is asked elsewhere
+		_ = w.fold.Apply(run.Lines[w.at]) // whether an engine may record it there is checked elsewhere
 	}
 	return w.fold
 }
 
-// Views follows two runs, to say in what the states in them differ.
+// Views follows two runs, to find the differences between their states.
 type Views struct{ Before, After walkedFold }
 
-// Differ says in which parts two states differ whose digests do.
+// Differ lists the parts in which two states differ. It returns digests, the difference of their
+// digests, if it finds none.
 func (v *Views) Differ(wantRun, gotRun *calls.Tree, want, got *adk.Crossing, digests []FieldDiff) []FieldDiff {
 	before := v.Before.To(wantRun, want.Seq).Seen(want.Call)
 	after := v.After.To(gotRun, got.Seq).Seen(got.Call)
@@ -51,9 +52,8 @@ func (v *Views) Differ(wantRun, gotRun *calls.Tree, want, got *adk.Crossing, dig
 	return digests
 }
 
-// visibleDiff lists in which parts two views differ: the prompt, the stash by
-// its paths, and of each collection the records that were changed, dropped,
-// added or moved.
+// visibleDiff lists the parts in which two views differ: the prompt, the paths of the stash, and
+// for each collection the records that were changed, removed, added or moved.
 func visibleDiff(want, got *state.View) (diffs []FieldDiff) {
 	if w, g := want.Prompt(), got.Prompt(); w != g {
 		diffs = append(diffs, FieldDiff{Field: "prompt", Want: QuotedJSON(w), Got: QuotedJSON(g)})
@@ -74,7 +74,8 @@ func anyTree(tree map[string]any) any {
 	return tree
 }
 
-// recordsDiff lists how two lists of records differ, which hold each key once.
+// recordsDiff lists the differences of two lists of records. The keys within each list are
+// distinct.
 func recordsDiff(label string, want, got []adk.Record) (diffs []FieldDiff) {
 	index := func(list []adk.Record) map[string]adk.Record {
 		byKey := map[string]adk.Record{}
@@ -109,8 +110,8 @@ func recordsDiff(label string, want, got []adk.Record) (diffs []FieldDiff) {
 	return diffs
 }
 
-// recordPlace is the place of a record in a list. Its like in others is a tool of its
-// name, and any record of its kind.
+// recordPlace returns the place of a record in a list. In other lists, a tool corresponds to the
+// tool with its name, and another record to any record of its kind.
 func recordPlace(label string, r adk.Record) jsondiff.Place {
 	one := label + " " + safetext.PlainName(r.Key())
 	if r.RecordKind() == adk.RecordTool {
@@ -119,7 +120,7 @@ func recordPlace(label string, r adk.Record) jsondiff.Place {
 	return jsondiff.Place{Path: one, Any: label}
 }
 
-// recordDiff lists the fields of a record that differ.
+// recordDiff lists the fields in which a record differs.
 func recordDiff(at jsondiff.Place, want, got adk.Record) []FieldDiff {
 	return jsonDiff(at, recordJSON(want), recordJSON(got))
 }
@@ -132,8 +133,8 @@ func recordJSON(r adk.Record) string {
 	return string(data)
 }
 
-// JSONDiff lists the paths at which two JSON texts differ; texts that are not
-// JSON differ as a whole.
+// JSONDiff lists the paths at which two JSON texts differ. Texts that are not JSON differ as a
+// whole.
 func JSONDiff(label, want, got string) []FieldDiff {
 	return jsonDiff(jsondiff.At(label), want, got)
 }
@@ -145,7 +146,7 @@ func jsonDiff(at jsondiff.Place, want, got string) []FieldDiff {
 		return []FieldDiff{{Field: at.Path, Want: want, Got: got, anywhere: at.Any}}
 	}
 	diffs := treeDiff(at, saying(at, w), saying(at, g))
-	if len(diffs) == 0 { // they say the same in other bytes
+	if len(diffs) == 0 { // they have the same meaning in different bytes
 		diffs = treeDiff(at, w, g)
 	}
 	for i := range diffs {
@@ -154,9 +155,9 @@ func jsonDiff(at jsondiff.Place, want, got string) []FieldDiff {
 	return diffs
 }
 
-// saying is a request over HTTP with what its body says, where the trace holds it as bytes
-// for their own sake: JSON that ends with a line end, a form with a file in it. Any other
-// tree it leaves alone.
+// saying returns a request over HTTP with its body decoded, if the trace holds the body as raw
+// bytes because those matter, such as JSON that ends with a newline or a form that contains a file.
+// It returns any other tree unchanged.
 func saying(at jsondiff.Place, tree any) any {
 	request, ok := tree.(map[string]any)
 	if !ok || at.Path != "request" || request["method"] == nil || request["path"] == nil {
@@ -178,7 +179,7 @@ func saying(at jsondiff.Place, tree any) any {
 	return request
 }
 
-// isMostlyText reports whether bytes are for reading, but for some.
+// isMostlyText reports whether at least three quarters of the bytes are valid UTF-8.
 func isMostlyText(data []byte) bool {
 	return 4*len(bytes.ToValidUTF8(data, nil)) >= 3*len(data)
 }
@@ -196,9 +197,9 @@ func treeDiff(at jsondiff.Place, want, got any) (diffs []FieldDiff) {
 	return diffs
 }
 
-// pairedMiddle holds the elements of two lists against each other by their places; of
-// lists of two lengths those between what the two begin and end with in common, so that one
-// less is one less. Lists of the same elements in another order are told as a whole.
+// pairedMiddle pairs the elements of two lists by their index. If the lengths differ, it skips the
+// common beginning and the common end, so that one missing element shows as one difference. Two
+// lists with the same elements in different orders are not paired; they differ as a whole.
 func pairedMiddle(a, b []any) (pairs []jsondiff.Pair, apart bool) {
 	if _, moved := jsondiff.Order(a, b, treeText); moved {
 		return nil, false
@@ -226,8 +227,8 @@ func pairedMiddle(a, b []any) (pairs []jsondiff.Pair, apart bool) {
 	return pairs, true
 }
 
-// insideTexts lists the paths at which two texts differ that both hold JSON; none of
-// others, and where it is the same, written in another way.
+// insideTexts lists the paths at which two texts that contain JSON differ. It returns none for
+// other texts, and if the JSON is the same in another spelling.
 func insideTexts(at jsondiff.Place, want, got any) []FieldDiff {
 	w, wantText := want.(string)
 	g, gotText := got.(string)
@@ -242,13 +243,13 @@ func insideTexts(at jsondiff.Place, want, got any) []FieldDiff {
 	return treeDiff(at, a, b)
 }
 
-// isContainer reports whether a text begins as a JSON object or list does.
+// isContainer reports whether a text begins like a JSON object or list.
 func isContainer(text string) bool {
 	text = strings.TrimLeft(text, " \t\r\n")
 	return text != "" && (text[0] == '{' || text[0] == '[')
 }
 
-// treeText is plain data as a trace writes it, and nothing of what is absent.
+// treeText returns plain data as a trace writes it, and "" for an absent value.
 func treeText(v any) string {
 	if isAbsent(v) {
 		return ""
@@ -256,7 +257,7 @@ func treeText(v any) string {
 	return string(plain.AppendTree(nil, v))
 }
 
-// sameTree reports whether two trees of plain data, or of JSON that was decoded, are the same.
+// sameTree reports whether two trees of plain data, or of decoded JSON, are equal.
 func sameTree(a, b any) bool {
 	switch a := a.(type) {
 	case string, json.Number, bool:
@@ -267,5 +268,5 @@ func sameTree(a, b any) bool {
 
 func isAbsent(v any) bool { return v == jsondiff.Absent{} }
 
-// QuotedJSON is a text as a JSON string.
+// QuotedJSON returns a text as a JSON string.
 func QuotedJSON(text string) string { return string(canonical.AppendString(nil, text)) }

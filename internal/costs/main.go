@@ -1,11 +1,10 @@
 //go:build linux
 
-// Command costs says what the commands of adkreplay cost, in time and memory, for traces
-// of every shape: from a thousand crossings to a million (make large), or of a hundred
-// megabytes (make weigh). It fails where a command takes more than its memory or its time.
-// Its arguments are other numbers of crossings, or heavy and other numbers of megabytes;
-// and the names of shapes, where not all are wanted. It needs Linux, which says in KiB what
-// memory a command took.
+// Command costs measures the time and memory that the commands of adkreplay need for traces of
+// every shape: from a thousand to a million crossings (make large), or of a hundred megabytes (make
+// weigh). It fails if a command exceeds its limit of memory or time. Its arguments are other
+// numbers of crossings, or the word heavy and other numbers of megabytes, and names of shapes to
+// measure only those. It needs Linux, which reports the memory that a command used in KiB.
 package main
 
 import (
@@ -32,8 +31,7 @@ func main() {
 	}
 }
 
-// list is one of the lists of shapes, with the sizes that they have unless others are
-// given.
+// list is one of the lists of shapes, with its default sizes.
 type list struct {
 	name   string
 	shapes []large.Shape
@@ -45,7 +43,7 @@ var lists = []list{
 	{"heavy", large.Heavy, []int{100}},
 }
 
-// choose leaves the sizes and the shapes that arguments name, where they name any.
+// choose restricts the list to the sizes and shapes that the arguments name, if they name any.
 func (l *list) choose(args []string) error {
 	var sizes []int
 	var shapes []large.Shape

@@ -18,26 +18,27 @@ import (
 	"github.com/adkreplay/adkreplay/internal/large"
 )
 
-// The bounds of one command.
+// The limits of one command.
 const (
-	mostMemory = 1 << 30 // bytes
+	mostMemory = 1 << 30 // in bytes
 	mostTime   = 10 * time.Minute
 )
 
-// table is what is measured.
+// table collects the measurements.
 type table struct {
 	dir, command string
 	beyond       []string
 }
 
-// measured is a trace of which it is measured what commands take. Other is the same, but
-// for its last state.
+// measured is a trace that commands are measured with. other is the same trace with a different
+// last state.
 type measured struct {
 	file, other string
 	crossings   int
 }
 
-// commands are all that read traces, but for those that read many of them as verify does.
+// commands are all commands that read a trace, except for those that read many traces in the way
+// verify does.
 var commands = []struct {
 	name string
 	args func(m measured) []string
@@ -72,8 +73,8 @@ func (t *table) print(ctx context.Context, all list) error {
 	return nil
 }
 
-// measure measures all commands with a trace. It is made by a process of its own: what
-// that takes counts nowhere.
+// measure measures all commands with a trace. A separate process makes the trace, so that this does
+// not count.
 func (t *table) measure(ctx context.Context, all list, shape large.Shape, size int) error {
 	m := measured{file: filepath.Join(t.dir, "trace.jsonl"), other: filepath.Join(t.dir, "other.jsonl")}
 	made := task{name: taskWrite, list: all.name, shape: shape.Name, size: size, file: m.file, other: m.other}
@@ -104,7 +105,7 @@ func (t *table) row(ctx context.Context, begin, command string, args []string) e
 	if err != nil {
 		return err
 	}
-	peak := int64(ended.SysUsage().(*syscall.Rusage).Maxrss) << 10 // of Linux, in KiB
+	peak := int64(ended.SysUsage().(*syscall.Rusage).Maxrss) << 10 // Linux reports KiB
 	line := fmt.Sprintf("%s | %.1f | %d | %d |", begin, (ended.UserTime() + ended.SystemTime()).Seconds(), peak>>20, ended.ExitCode())
 	fmt.Println(line)
 	if peak > mostMemory || ended.ExitCode() < 0 {
@@ -113,12 +114,12 @@ func (t *table) row(ctx context.Context, begin, command string, args []string) e
 	return nil
 }
 
-// child runs a command to its end, whatever that is.
+// child runs a command and waits for its end, whatever its exit code.
 func (t *table) child(ctx context.Context, command string, args []string) (*os.ProcessState, error) {
 	limited, cancel := context.WithTimeout(ctx, mostTime)
 	defer cancel()
 	cmd := exec.CommandContext(limited, command, args...)
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CI=") }) // where nothing is accepted
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CI=") }) // accept refuses to run in CI
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) || ctx.Err() != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// task is what a process of this program does for another.
+// task is work that this program does in a separate process.
 type task struct {
 	name, list, shape string
 	size              int
@@ -30,7 +30,7 @@ type task struct {
 
 // The tasks.
 const (
-	taskWrite = "write" // a trace, and another like it
+	taskWrite = "write" // a trace, and a similar one
 	taskLive  = "live"  // verifies a turn with its own executor and its own tools
 )
 
@@ -38,7 +38,7 @@ func (k task) args() []string {
 	return []string{k.name, k.list, k.shape, strconv.Itoa(k.size), k.file, k.other}
 }
 
-// taskOf is the task that arguments say, and whether they say one.
+// taskOf parses the arguments of a task, and reports whether they are one.
 func taskOf(args []string) (k task, ok bool) {
 	if len(args) != len(k.args()) {
 		return k, false
@@ -63,7 +63,7 @@ func (k task) do(ctx context.Context) error {
 	return errors.Join(written(k.file, func(w io.Writer) error { return shape.Write(w, k.size) }), k.writeOther())
 }
 
-// written writes a file.
+// written creates a file.
 func written(path string, write func(io.Writer) error) (err error) {
 	f, err := os.Create(path)
 	if err != nil {
@@ -74,10 +74,10 @@ func written(path string, write func(io.Writer) error) (err error) {
 	return errors.Join(write(w), w.Flush())
 }
 
-// lastState is the digest of the state at the end of a turn.
+// lastState matches the digest of the state at the end of a turn.
 var lastState = regexp.MustCompile(`("kind":"state".*"digest":")[0-9a-f]{8}`)
 
-// writeOther writes the trace with another digest in its last states, sealed.
+// writeOther writes the trace with a different digest in its last states, and a valid footer.
 func (k task) writeOther() error {
 	crossings, size, err := sizeOf(k.file)
 	if err != nil {
@@ -108,10 +108,10 @@ func (k task) writeOther() error {
 	})
 }
 
-// footer has how many crossings the lines before it are.
+// footer matches a footer and captures its number of crossings.
 var footer = regexp.MustCompile(`\{"end":(\d+),[^\n]*\}\n$`)
 
-// sizeOf is how many crossings and bytes a trace has.
+// sizeOf returns how many crossings and bytes a trace has.
 func sizeOf(path string) (crossings int, size int64, err error) {
 	f, err := os.Open(path)
 	if err != nil {

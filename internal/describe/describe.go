@@ -13,26 +13,27 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// Namer puts crossings into words: the one rendering that transcripts print and
-// divergences quote. Ids that people or machines made differ between runs, so it
-// names things in the order in which they appear: m1, call1, turn1.
+// Namer describes crossings in words: the one rendering that transcripts print and divergences
+// quote. Ids that people or machines made differ between runs, so a Namer names things in the order
+// in which they appear: m1, call1, turn1.
 //
-// It reads the words of what happened before from a fold, and is therefore
-// asked about the next crossing, before pass takes that in.
+// It looks up what happened before in a fold. It must therefore be asked about the next crossing
+// before Pass applies that crossing.
 type Namer struct {
 	Fold   *state.Fold
 	names  map[state.Ref]string
 	counts map[string]int
-	// Shown is what was last shown of a record, so that it is shown in full when
-	// it first appears and when it has changed; nil shows all of them in full.
+	// Shown is the digest of each record as it was last shown, so that a record is shown in full
+	// when it first appears and when it has changed. If Shown is nil, all records are always shown
+	// in full.
 	Shown map[state.Ref]adk.Digest
-	// lastError is the last error event, where lines stand below each other.
+	// lastError is the text of the last error event; it is used where lines follow each other.
 	lastError string
 }
 
-// Renamed is a namer for another trace of the like: what has a name here has it
-// there too. other gives the id over there of an id here, or false where none there
-// may have its name.
+// Renamed returns a namer for another trace of a similar run, in which things that have a name in n
+// have the same name. other returns the id in that trace for an id in n's, or false if nothing
+// there may have its name.
 func (n *Namer) Renamed(other func(id string) (string, bool)) *Namer {
 	there := New(state.New())
 	for key, name := range n.names {
@@ -45,7 +46,7 @@ func (n *Namer) Renamed(other func(id string) (string, bool)) *Namer {
 	return there
 }
 
-// shortSpaces are the kinds of records whose names are shorter than the kind.
+// shortSpaces are the prefixes of the names of records, where they are shorter than the kind.
 var shortSpaces = map[adk.RecordKind]string{
 	adk.RecordMessage:     state.SpaceMessage,
 	adk.RecordMemory:      "mem",
@@ -55,8 +56,8 @@ var shortSpaces = map[adk.RecordKind]string{
 	adk.RecordInstruction: "i",
 }
 
-// recordSpace is what the names of a kind of records begin with; of tools, which people
-// have named, it is empty.
+// recordSpace returns the prefix of the names of a kind of records. It is empty for tools, which
+// people have named.
 func recordSpace(kind adk.RecordKind) string {
 	if short, has := shortSpaces[kind]; has {
 		return short
@@ -67,19 +68,18 @@ func recordSpace(kind adk.RecordKind) string {
 	return string(kind)
 }
 
-// New names what the crossings of a fold speak of. Its lines show every
-// record in full.
+// New returns a namer for the crossings that f folds. It shows every record in full.
 func New(f *state.Fold) *Namer {
 	return &Namer{Fold: f, names: map[state.Ref]string{}, counts: map[string]int{}}
 }
 
-// Pass takes the next crossing in: the names it brings, and what it does.
+// Pass takes in the next crossing: it names new things and applies the crossing to the fold.
 func (n *Namer) Pass(x *adk.Crossing) error {
 	n.Note(x)
 	return n.Fold.Apply(x)
 }
 
-// Line is the next crossing in one line that stands alone.
+// Line describes the next crossing in a line that can be read alone.
 func (n *Namer) Line(x *adk.Crossing) string {
 	n.Note(x)
 	head := n.Head(x)
@@ -98,7 +98,7 @@ func IsClosing(x *adk.Crossing) bool { return x.Kind == adk.KindReturn || x.Phas
 // IsOpening reports whether a crossing begins what a later one ends.
 func IsOpening(x *adk.Crossing) bool { return x.Kind == adk.KindCall || x.Phase == adk.Begin }
 
-// Closing is what a crossing ends.
+// Closing describes what a crossing ends.
 func (n *Namer) Closing(x *adk.Crossing) string {
 	if x.Kind != adk.KindReturn {
 		return x.Kind.String() + " done"
@@ -109,7 +109,7 @@ func (n *Namer) Closing(x *adk.Crossing) string {
 	return "return"
 }
 
-// Name is the name of an id, a new one where it is not known.
+// Name returns the name of an id. It makes a new name if the id has none yet.
 func (n *Namer) Name(space, id string) string {
 	key := state.Ref{Space: space, ID: id}
 	name, known := n.names[key]
@@ -121,7 +121,7 @@ func (n *Namer) Name(space, id string) string {
 	return name
 }
 
-// Note gives names to what a crossing speaks of, in the order of its fields.
+// Note names the things that a crossing mentions, in the order of its fields.
 func (n *Namer) Note(x *adk.Crossing) {
 	if NamesID(x) {
 		n.Name(nameSpaces[x.Kind], x.Name)
@@ -146,7 +146,7 @@ func (n *Namer) noteRecord(record adk.Record) {
 	}
 }
 
-// Head is what a crossing is, and what was handed in.
+// Head describes what a crossing is, and its inputs.
 func (n *Namer) Head(x *adk.Crossing) string {
 	switch x.Kind.Class() {
 	case adk.ClassCall:
@@ -159,8 +159,8 @@ func (n *Namer) Head(x *adk.Crossing) string {
 	return n.Operation(x)
 }
 
-// Answer is what a crossing came back with; empty where that is nothing but
-// that it went well.
+// Answer describes the outcome of a crossing. It is empty if there is nothing to say except that it
+// succeeded.
 func (n *Namer) Answer(x *adk.Crossing) string {
 	switch {
 	case x.Kind == adk.KindReturn:
@@ -198,7 +198,7 @@ func (n *Namer) Answer(x *adk.Crossing) string {
 	return ""
 }
 
-// returned is how a seam call ended, and with what.
+// returned describes how a seam call ended, and its result.
 func (n *Namer) returned(x *adk.Crossing) string {
 	switch {
 	case x.Outcome == adk.OutcomeGoexit:
@@ -218,7 +218,7 @@ func (n *Namer) returned(x *adk.Crossing) string {
 	return ""
 }
 
-// call is the beginning of a seam call.
+// call describes the beginning of a seam call.
 func (n *Namer) call(x *adk.Crossing) string {
 	words := SeamWords(x.Seam)
 	if x.Call == 0 {
@@ -239,7 +239,7 @@ func (n *Namer) call(x *adk.Crossing) string {
 	return words
 }
 
-// handedIn is what a run begins with.
+// handedIn describes what a run begins with.
 func (n *Namer) handedIn(x *adk.Crossing) string {
 	words := " " + safetext.Quoted(x.Text)
 	if len(x.Texts) > 0 {
@@ -254,7 +254,7 @@ func (n *Namer) handedIn(x *adk.Crossing) string {
 	return words
 }
 
-// SeamWords is the path of a seam.
+// SeamWords returns the path of a seam.
 func SeamWords(seam adk.Seam) string {
 	if seam.Name == "" {
 		return safetext.PlainName(seam.Label)
@@ -263,7 +263,7 @@ func SeamWords(seam adk.Seam) string {
 	return safetext.PlainName(seam.Label) + "/" + safetext.PlainName(seam.Name) + strings.TrimPrefix(seam.String(), named)
 }
 
-// Operation is something that user code asks of the engine.
+// Operation describes an operation of user code.
 func (n *Namer) Operation(x *adk.Crossing) string {
 	verb := x.Kind.String()
 	switch x.Kind {
@@ -320,11 +320,11 @@ func (n *Namer) Operation(x *adk.Crossing) string {
 	return strings.TrimRight(verb+" "+words, " ")
 }
 
-// StrandName is how lines name a strand.
+// StrandName returns the name of a strand in transcripts.
 func StrandName(number int) string { return "s" + strconv.Itoa(number) }
 
-// askedWords are what was asked or answered, as it is written, on that line of an ask; of a
-// request over HTTP its method and path stand before the rest.
+// askedWords returns the request or the answer of an ask as it is written, if x is the line with
+// that phase. A request over HTTP begins with its method and path.
 func askedWords(x *adk.Crossing, phase adk.Phase) string {
 	if x.Phase != phase {
 		return ""
@@ -343,12 +343,12 @@ func flagged(words string, ok bool, flag string) string {
 	return words
 }
 
-// onRecord is an operation that keeps a record somewhere.
+// onRecord describes an operation that puts a record somewhere.
 func (n *Namer) onRecord(x *adk.Crossing, where string) string {
 	return x.Kind.String() + " " + n.record(x.Record) + where + safetext.PlainName(string(x.Collection))
 }
 
-// saying is what is reported or emitted, without the verb.
+// saying describes what is reported or emitted, without the verb.
 func (n *Namer) saying(x *adk.Crossing) string {
 	switch x.Kind {
 	case adk.KindReportMessage:
@@ -418,7 +418,7 @@ func (n *Namer) gate(x *adk.Crossing) string {
 	return words
 }
 
-// Alias is the name of a record alone.
+// Alias returns the name of a record, without its content.
 func (n *Namer) Alias(record adk.Record) string {
 	if space := recordSpace(record.RecordKind()); space != "" {
 		return n.Name(space, record.Key())
@@ -426,14 +426,14 @@ func (n *Namer) Alias(record adk.Record) string {
 	return safetext.PlainName(record.Key())
 }
 
-// Indent is by how much a line stands further in than what it is part of, and Deepest how
-// often at most.
+// Indent is the indentation of a line within the line that it belongs to. Deepest is the largest
+// number of such indentations.
 const (
 	Indent  = "  "
 	Deepest = 60
 )
 
-// Continuation is a crossing as it stands behind the operation that caused it.
+// Continuation describes a crossing in the place after the operation that caused it.
 func (n *Namer) Continuation(x *adk.Crossing) string {
 	if x.Kind == adk.KindCall {
 		return " → " + SeamWords(x.Seam)
@@ -450,7 +450,8 @@ func (n *Namer) Continuation(x *adk.Crossing) string {
 	return words
 }
 
-// whole is the text of a stream that has become complete.
+// whole returns the text of a stream that has become complete, unless it was just shown as the
+// delta.
 func whole(u adk.StreamUpdate) string {
 	if !u.Complete || u.Full == u.Delta {
 		return ""

@@ -11,9 +11,9 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// This file puts into words what the engine tells on its own: events and facts.
+// This file describes events and facts, which the engine records without being asked.
 
-// event is what the listeners hear.
+// event describes what listeners of an event observe.
 func (n *Namer) event(x *adk.Crossing) string {
 	words := n.heard(x)
 	if words == "" {
@@ -65,9 +65,9 @@ func (n *Namer) heard(x *adk.Crossing) string {
 	return n.ownFields(x, false)
 }
 
-// ownFields is what a line says by itself, where nobody has better words: an id by its
-// name, and of the others what they are for the kind. Of an operation that is what was
-// handed in.
+// ownFields describes a line that has no description of its own: by the name of its id, and by the
+// other fields of its kind. Of an operation only those fields are described that user code gave to
+// it.
 func (n *Namer) ownFields(x *adk.Crossing, handedIn bool) string {
 	var words []string
 	for _, use := range x.Kind.Fields(x.Phase) {
@@ -98,7 +98,7 @@ func (n *Namer) dispatchEnd(x *adk.Crossing) string {
 	words += " " + safetext.PlainName(x.Status) + " after " + safetext.Counted(x.N, "iteration")
 	if x.Err != nil {
 		told := safetext.ErrorWith(x.Err)
-		if told == n.lastError { // what nacks a dispatch has just been told at length
+		if told == n.lastError { // the error that nacks a dispatch was just shown in full
 			told = "the same error"
 		}
 		words += " with " + told
@@ -106,8 +106,8 @@ func (n *Namer) dispatchEnd(x *adk.Crossing) string {
 	return words + n.flush(x)
 }
 
-// flush is what becomes of the changes that wait when an iteration or a dispatch
-// ends (DEL-2, DEL-3, DEL-5).
+// flush describes what happens to the queued changes when an iteration or a dispatch ends (DEL-2,
+// DEL-3, DEL-5).
 func (n *Namer) flush(x *adk.Crossing) string {
 	c := n.Fold.Calls[x.Call]
 	if c == nil || c.Dispatch == nil || len(c.Dispatch.Queue) == 0 {
@@ -128,7 +128,7 @@ func (n *Namer) flush(x *adk.Crossing) string {
 	return words + " made in the turn"
 }
 
-// streamed is a delta as listeners hear it, with the whole text once it is
+// streamed describes a delta as listeners observe it, with the whole text once the stream is
 // complete.
 func (n *Namer) streamed(space string, u adk.StreamUpdate) string {
 	words := n.delta(space, u.ID, u.Delta, u.Complete)
@@ -138,7 +138,7 @@ func (n *Namer) streamed(space string, u adk.StreamUpdate) string {
 	return words
 }
 
-// checksum is the beginning of a tool call's checksum.
+// checksum returns the first characters of a tool call's checksum.
 func checksum(sum string) string {
 	if len(sum) > 8 {
 		sum = sum[:8]
@@ -149,7 +149,7 @@ func checksum(sum string) string {
 	return " #" + safetext.PlainName(sum)
 }
 
-// fact is what nobody called.
+// fact describes a fact: something that was not called.
 func (n *Namer) fact(x *adk.Crossing) string {
 	switch x.Kind {
 	case adk.KindCancel:
@@ -179,7 +179,7 @@ func (n *Namer) fact(x *adk.Crossing) string {
 	return "!! contained: " + safetext.Bare(x.Name) + ": " + safetext.Bare(x.Text)
 }
 
-// cancels are what cancels runs, in words.
+// cancels describes what can cancel a run.
 var cancels = map[string]string{
 	wire.OutsideCancel: "from outside",
 	wire.CancelAbort:   "by the abort",
@@ -187,7 +187,7 @@ var cancels = map[string]string{
 	wire.CancelGoexit:  "by the end of the goroutine",
 }
 
-// settlements are how gates settle, in words.
+// settlements describes the ways in which gates settle.
 var settlements = map[string]string{
 	adk.GateResolved: "is resolved",
 	adk.GateRejected: "is rejected",
@@ -214,8 +214,8 @@ func (n *Namer) settled(x *adk.Crossing) string {
 	return words
 }
 
-// state is what user code sees at this point, as the fold has it, and whether
-// the engine's digest is of the same.
+// state describes what user code sees at this point according to the fold, and says if the engine's
+// digest disagrees.
 func (n *Namer) state(x *adk.Crossing) string {
 	v := n.Fold.Seen(x.Call)
 	if v == nil {
@@ -236,8 +236,8 @@ func (n *Namer) state(x *adk.Crossing) string {
 	return words
 }
 
-// statePlace says where in the turn a state is taken; that of an executor stands
-// above its call.
+// statePlace says where in the turn a state is taken. The state of an executor is recorded just
+// before its call.
 func (n *Namer) statePlace(x *adk.Crossing) string {
 	switch c := n.Fold.Calls[x.Call]; {
 	case c == nil || c.Seam.Label != adk.LabelRun:
@@ -248,12 +248,12 @@ func (n *Namer) statePlace(x *adk.Crossing) string {
 	return " at the end"
 }
 
-// CollectionWords is a collection in words, and one record of it.
+// CollectionWords returns the names of a collection and of one of its records, in words.
 func CollectionWords(of adk.CollectionName) (many, one string) {
 	return spaced(string(of)), spaced(string(of.Holds()))
 }
 
-// spaced is a name like toolCall as words.
+// spaced returns a name such as toolCall as separate words.
 func spaced(name string) string {
 	var words []byte
 	for _, c := range []byte(name) {

@@ -11,8 +11,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/state"
 )
 
-// record is a record: in full where it first appears or has changed, by its
-// name where the reader has seen it.
+// record describes a record: in full when it first appears or has changed, and by its name
+// otherwise.
 func (n *Namer) record(record adk.Record) string {
 	if record == nil {
 		return "nothing"
@@ -31,7 +31,7 @@ func (n *Namer) record(record adk.Record) string {
 	return name + " " + n.Content(record)
 }
 
-// key is the name of a record that is spoken of by its key.
+// key returns the name of a record that is given by its key.
 func (n *Namer) key(of adk.CollectionName, key string) string {
 	at := state.SetIndex(of)
 	if at < 0 {
@@ -40,7 +40,7 @@ func (n *Namer) key(of adk.CollectionName, key string) string {
 	return n.Name(recordSpace(state.SetOrder[at].Kind), key)
 }
 
-// Content is what is in a record; its times are left out.
+// Content describes the content of a record, without its times.
 func (n *Namer) Content(record adk.Record) string {
 	switch r := record.(type) {
 	case *adk.Message:
@@ -121,7 +121,7 @@ func mediaWords(m *adk.Media) string {
 
 func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
 
-// result is what a tool gave.
+// result describes the result of a tool.
 func (n *Namer) result(r adk.ToolResult) string {
 	switch r := r.(type) {
 	case *adk.Tokenizable:

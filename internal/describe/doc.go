@@ -1,6 +1,6 @@
-// Package describe puts crossings into words: the one rendering that transcripts print,
-// divergences quote and diffs align.
+// Package describe describes crossings in words. Transcripts print this rendering, divergences
+// quote it, and diffs align it.
 //
-// A Namer gives the things of a run the names m1, call1, gate1 in the order in which
-// they appear, and is therefore handed every crossing once, in order.
+// A Namer names the things of a run m1, call1, gate1 and so on, in the order in which they appear.
+// It must therefore be given every crossing once, in order.
 package describe

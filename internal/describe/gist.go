@@ -10,10 +10,11 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// This file says of crossings what is the same in other runs of the same code. It reads
-// crossings that a fold has filled: with the payloads of events and the seams of returns.
+// This file describes the aspects of crossings that are the same in other runs of the same code. It
+// reads crossings that a fold has completed with the payloads of events and the seams of returns
+// (Fold.Filled).
 
-// SeamName is the path of a seam without its iteration.
+// SeamName returns the path of a seam without its iteration.
 func SeamName(seam adk.Seam) string {
 	if seam.Name == "" {
 		return safetext.PlainName(seam.Label)
@@ -21,7 +22,7 @@ func SeamName(seam adk.Seam) string {
 	return safetext.PlainName(seam.Label) + "/" + safetext.PlainName(seam.Name)
 }
 
-// KindName is the kind of a crossing, or the seam that it enters or leaves.
+// KindName returns the kind of a crossing, or the seam that it enters or leaves.
 func KindName(x *adk.Crossing) string {
 	switch x.Kind {
 	case adk.KindCall:
@@ -32,8 +33,8 @@ func KindName(x *adk.Crossing) string {
 	return x.Kind.String()
 }
 
-// Gist is what a crossing is without the data that it carries: its kind, with the names
-// that stand in the code. A record has none but for a tool.
+// Gist describes a crossing without the data that it carries: its kind, with the names that are in
+// the code. Of the records, only a tool has such a name.
 func Gist(x *adk.Crossing) string {
 	if wire.PassesBy(x) {
 		return untold
@@ -60,16 +61,16 @@ func Gist(x *adk.Crossing) string {
 	return flagged(words, x.Phase == adk.Done, " done")
 }
 
-// untold is what a request is called of which a trace has nothing but that it was made.
+// untold is the description of a request of which a trace records only that it was made.
 const untold = "untold request"
 
-// authorsName is a field of a crossing where that is a name in the code, and no data.
+// authorsName returns the value of a field if it is a name in the code, and "" if it is data.
 func authorsName(field adk.Field, x *adk.Crossing) string {
 	switch field {
 	case adk.FieldCollection:
 		return string(x.Collection)
 	case adk.FieldStatus:
-		if x.Kind != adk.KindAsk { // whether it writes is no name of it
+		if x.Kind != adk.KindAsk { // whether it writes is not a name
 			return x.Status
 		}
 	case adk.FieldName:
@@ -88,11 +89,11 @@ func authorsName(field adk.Field, x *adk.Crossing) string {
 	return ""
 }
 
-// Authored is what people wrote into their code for a crossing to say, which tells it
-// apart from others of its kind: the text of a log, of an error or of a reason. Of all
-// others texts are data, and it is false.
+// Authored returns the text that people wrote in their code for a crossing, which distinguishes it
+// from others of its kind: the text of a log, an error or a reason. For other crossings, whose
+// texts are data, ok is false.
 func Authored(x *adk.Crossing) (words string, ok bool) {
-	var n *Namer // nothing in these has a name
+	var n *Namer // nothing that is described here has a name
 	switch x.Kind {
 	case adk.KindReportLog:
 		return n.saying(x), true
@@ -110,8 +111,8 @@ func Authored(x *adk.Crossing) (words string, ok bool) {
 	return "", false
 }
 
-// FailureName is what a failure is without its words: its code, or that it is a panic or an
-// error without one.
+// FailureName classifies a failure without its text: by its code, or as a panic or an error without
+// a code.
 func FailureName(err error) string {
 	if coded, ok := errors.AsType[*adk.Error](err); ok {
 		return string(coded.Code)
@@ -122,22 +123,24 @@ func FailureName(err error) string {
 	return "an error without a code"
 }
 
-// IsMade reports whether code made a crossing: the engine makes all others.
+// IsMade reports whether a crossing is a call or an operation. All other crossings are made by the
+// engine.
 func IsMade(x *adk.Crossing) bool {
 	return x.Kind.Class() == adk.ClassOperation || x.Kind == adk.KindCall
 }
 
-// nameSpaces are the spaces of the ids that crossings have for their names.
+// nameSpaces are the name spaces of the ids in the Name field, by kind.
 var nameSpaces = spacesOfNames()
 
-// streamSpaces are those of what is reported, by the event that says it.
+// streamSpaces are the name spaces of what is reported, by the event that it causes.
 var streamSpaces = map[adk.Kind]string{
 	adk.KindMessageEvent:  state.SpaceMessage,
 	adk.KindThoughtEvent:  state.SpaceThought,
 	adk.KindToolCallEvent: state.SpaceToolCall,
 }
 
-// spacesOfNames takes what a made id or a gate's is called for the kind as its space.
+// spacesOfNames computes nameSpaces. The space of an id that is not a stream's is the label of its
+// field.
 func spacesOfNames() (spaces [1 << 8]string) {
 	for _, kind := range adk.Kinds() {
 		for _, use := range slices.Concat(kind.Fields(adk.Whole), kind.Fields(adk.Begin)) {
@@ -153,7 +156,7 @@ func spacesOfNames() (spaces [1 << 8]string) {
 	return spaces
 }
 
-// NamesID reports whether the name of a crossing is an id.
+// NamesID reports whether the Name field of a crossing is an id.
 func NamesID(x *adk.Crossing) bool {
 	return nameSpaces[x.Kind] != "" && x.Phase != adk.Done
 }

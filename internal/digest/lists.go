@@ -7,27 +7,26 @@ import (
 	"github.com/adkreplay/adkreplay/internal/ordered"
 )
 
-// Block is how many records of a list are hashed together. The sum of a block is a SHA-256
-// over the sum of the block before it and the digests of its records; a list is told by its
-// length, by the sum of its last whole block and by the digests of what lies behind that.
-// So a list that grows costs what is new, one that is edited what lies behind the edit, and
-// one that is shorter than a block is told as it is.
+// Block is how many records of a list are hashed together. The sum of a block is a SHA-256 over the
+// sum of the block before it and the digests of its records. A list is represented by its length,
+// the sum of its last whole block, and the digests of the records after that. So a list that grows
+// costs only what is new, a list that is edited costs only what follows the edit, and a list
+// shorter than a block is represented by its digests.
 const Block = 64
 
-// Lists is the text of lists of digests: Begin begins one, and its End has to be called. A
-// list that came to be later than others has a mark, which is not zero: it is left out
-// where it is empty, so that what was told without it is told as before, and the mark
-// stands before it where it is not.
+// Lists is the text of lists of digests. Begin begins it, and the caller must call End. A list that
+// was introduced later than others has a mark, which is not zero. If such a list is empty, nothing
+// is written for it, so that older digests stay the same; otherwise the mark precedes it.
 type Lists[D ~[16]byte] struct{ text *[]byte }
 
-// Begin begins lists with a digest before them.
+// Begin begins lists, preceded by a digest.
 func Begin[D ~[16]byte](before D) Lists[D] {
 	text := scratch.Get().(*[]byte)
 	*text = append((*text)[:0], before[:]...)
 	return Lists[D]{text}
 }
 
-// End is the digest of the lists and of a digest behind them.
+// End returns the digest of the lists, followed by the digest behind.
 func (l Lists[D]) End(behind D) D {
 	l.write(behind)
 	sum := Of(*l.text)
@@ -42,7 +41,7 @@ func (l Lists[D]) Add(mark D, list []D) {
 	}
 }
 
-// marked writes the mark of a list, and reports whether the list is to follow.
+// marked writes the mark of a list, and reports whether the list must follow.
 func (l Lists[D]) marked(mark D, length int) bool {
 	var none D
 	if mark == none {
@@ -54,7 +53,8 @@ func (l Lists[D]) marked(mark D, length int) bool {
 	return length > 0
 }
 
-// add adds a list of a length, of whose blocks some sums are known, and gives all of them.
+// add adds a list of the given length. sums are the known sums of its first blocks; add returns the
+// sums of all blocks.
 func (l Lists[D]) add(length int, sums []D, at func(int) D) []D {
 	l.length(length)
 	whole := length / Block
@@ -70,12 +70,13 @@ func (l Lists[D]) add(length int, sums []D, at func(int) D) []D {
 	return sums
 }
 
-// length keeps a record from moving unseen between two lists.
+// length writes the length of a list, so that moving a record from one list to the next changes the
+// digest.
 func (l Lists[D]) length(n int) { *l.text = binary.BigEndian.AppendUint32(*l.text, uint32(n)) }
 
 func (l Lists[D]) write(d D) { *l.text = append(*l.text, d[:]...) }
 
-// sumOfNext is the sum of the block behind those whose sums are known.
+// sumOfNext returns the sum of the block after those whose sums are known.
 func sumOfNext[D ~[16]byte](sums []D, at func(int) D) D {
 	var room [(1 + Block) * 16]byte
 	text, first := room[:0], len(sums)*Block
@@ -90,10 +91,10 @@ func sumOfNext[D ~[16]byte](sums []D, at func(int) D) D {
 	return Of(text)
 }
 
-// Chain carries on the sums of a set's blocks. The zero Chain is of a new set. It is not
+// Chain keeps the sums of a set's blocks up to date. The zero Chain belongs to a new set. It is not
 // safe for concurrent use.
 type Chain[D ~[16]byte] struct {
-	carried *carried[D] // nil as long as the set was never a block
+	carried *carried[D] // nil until the set has had a whole block
 }
 
 type carried[D ~[16]byte] struct {
@@ -101,7 +102,7 @@ type carried[D ~[16]byte] struct {
 	asked ordered.Moment
 }
 
-// Copy is a chain for a copy of the set that is made at the same time.
+// Copy returns a chain for a copy of the set that is made at the same time.
 func (c *Chain[D]) Copy() (other Chain[D]) {
 	if c.carried != nil {
 		other.carried = &carried[D]{slices.Clip(c.carried.sums), c.carried.asked}
@@ -109,8 +110,8 @@ func (c *Chain[D]) Copy() (other Chain[D]) {
 	return other
 }
 
-// AddSet adds the list of what of makes of each value of a set, whose chain it is. Of a
-// value it must make the same at every call.
+// AddSet adds the list of the results of of for the members of a set, with the set's chain. of must
+// always return the same for the same member.
 func AddSet[K comparable, V any, D ~[16]byte](l Lists[D], mark D, set *ordered.Set[K, V], chain *Chain[D], of func(V) D) {
 	if !l.marked(mark, set.Len()) {
 		return
@@ -129,14 +130,13 @@ func AddSet[K comparable, V any, D ~[16]byte](l Lists[D], mark D, set *ordered.S
 	c := chain.carried
 	now, same := set.Since(c.asked)
 	if whole := same / Block; whole < len(c.sums) {
-		c.sums = c.sums[:whole:whole] // a copy may have the others
+		c.sums = c.sums[:whole:whole] // a copy may share the others
 	}
 	c.asked = now
 	c.sums = l.add(set.Len(), c.sums, at)
 }
 
-// AddFormer is Add as traces of format 4 and before have it: all digests stand there as
-// they are.
+// AddFormer is like Add, in the form of traces of format 4 and older: it writes all digests.
 func (l Lists[D]) AddFormer(mark D, list []D) {
 	if !l.marked(mark, len(list)) {
 		return

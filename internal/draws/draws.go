@@ -1,7 +1,6 @@
-// Package draws makes the tests of ours that draw at random draw the same on every
-// run, so that the suite is red where something has changed and never by chance. A
-// test file that imports rapid imports it for its effect alone. New draws are for
-// make soak, and for whoever sets RAPID_SEED=0, or gives -rapid.seed=0.
+// Package draws makes this project's random tests draw the same values on every run, so that a
+// failure means a change and not chance. A test file that imports rapid imports this package for
+// its effect alone. For new values, run make soak, set RAPID_SEED=0, or give -rapid.seed=0.
 package draws
 
 import (
@@ -10,16 +9,16 @@ import (
 	"strconv"
 	"testing"
 
-	_ "github.com/adkreplay/adkreplay/internal/headroom" // to draw makes garbage
+	_ "github.com/adkreplay/adkreplay/internal/headroom" // drawing makes garbage
 	_ "pgregory.net/rapid"                               // its flags
 
 	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
-// usual are the flags of rapid that have another default here, each with the
-// variable by which rapid lets people set it too. What is drawn from a known seed
-// is drawn again by the same command: only new draws are worth a file. And the same draws again
-// need not be many: make soak makes as many as there is time for.
+// usual are flags of rapid with another default here, each with the environment variable by which
+// rapid lets people set it. A failure with a known seed can be repeated with the same command, so
+// only new draws are worth a failure file. Since the draws are always the same, there need not be
+// many; make soak makes as many as there is time for.
 var usual = []struct{ name, variable, value string }{
 	{"rapid.seed", "RAPID_SEED", "20250101"},
 	{"rapid.nofailfile", "RAPID_NOFAILFILE", "true"},
@@ -33,7 +32,7 @@ func checks() string {
 	return "15"
 }
 
-// Flags that are given at the command line are read later, and so win.
+// Flags on the command line are parsed later and take precedence.
 func init() {
 	for _, one := range usual {
 		if _, given := os.LookupEnv(one.variable); given {
@@ -45,8 +44,8 @@ func init() {
 	}
 }
 
-// Checks has a property be held for n draws at least, and with -short for as many, until back
-// is called: a test wants them that must come upon what is rare.
+// Checks makes rapid check a property with at least n draws, also with -short, until back is
+// called. It is for tests that must find something rare.
 func Checks(n int) (back func()) {
 	if testing.Short() {
 		n *= 5 // rapid makes a fifth

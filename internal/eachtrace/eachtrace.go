@@ -1,4 +1,4 @@
-// Package eachtrace reads many traces, one crossing after the other, and holds none.
+// Package eachtrace reads many traces, crossing by crossing, without holding any of them in memory.
 package eachtrace
 
 import (
@@ -11,26 +11,25 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Options say how traces are read.
+// Options says how to read traces.
 type Options struct {
-	// Reading is how each is read. Its File is not used: errors name the source.
+	// Reading applies to each trace. Its File is ignored: errors name the source.
 	Reading trace.Options
-	// Each is told of every trace when it was read, with what was wrong with it; nil tells
-	// nobody.
+	// Each is called after every trace was read, with the error, if any. It may be nil.
 	Each func(name string, err error)
 }
 
-// Taker takes what one trace has.
+// Taker receives the crossings of one trace.
 type Taker interface {
-	// Take is given each crossing in order.
+	// Take is called with each crossing, in order.
 	Take(x *adk.Crossing)
-	// Ended is called behind the last crossing of a trace that was read to its end.
+	// Ended is called after the last crossing, if the trace could be read to its end.
 	Ended()
 }
 
-// Read gives the crossings of each source to the taker that open makes for it. It gives how
-// many traces were read, and how many of them not to their end. The error is that of ctx: the
-// trace that it came in counts in neither.
+// Read passes the crossings of each source to the taker that open returns for it. It returns how
+// many traces were read, and how many of them could not be read to their end. If ctx ends, Read
+// returns its cause; the trace that it was reading does not count.
 func Read(ctx context.Context, sources []corpus.Source, o Options, open func(corpus.Source, trace.Header) Taker) (traces, unreadable int, err error) {
 	for _, source := range sources {
 		err := read(ctx, source, o.Reading, open)

@@ -1,5 +1,5 @@
-// Package ending has contexts that end when somebody says so, with whatever Err and cause:
-// no constructor of package context lets a caller choose both.
+// Package ending provides contexts that end on request with any Err and cause. No constructor of
+// package context lets a caller choose both.
 package ending
 
 import (
@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// Context ends when End is called, and what is derived from it itself ends in that very step,
-// without a goroutine that would have to wake first. It has no values of its own. It is
-// ready for use behind Begin, and must not be copied.
+// Context ends when End is called. Contexts derived from it end in the same step, without another
+// goroutine that would have to wake first. It has no values of its own. Begin makes it ready for
+// use. It must not be copied.
 type Context struct {
 	done chan struct{}
 
 	mu     sync.Mutex
 	err    error
 	ended  context.Context // nil before the end
-	follow []func()        // in the order they came; nil where one was stopped
+	follow []func()        // in the order of the calls; nil where one was stopped
 }
 
-// Begin makes it ready for use.
+// Begin makes the context ready for use.
 func (c *Context) Begin() { c.done = make(chan struct{}) }
 
-// End ends the context, unless it has ended. ended is what By makes of the cause.
+// End ends the context, unless it has ended already. ended must be the result of By for the cause.
 func (c *Context) End(err error, ended context.Context) {
 	c.mu.Lock()
 	if c.err != nil {
@@ -42,28 +42,27 @@ func (c *Context) End(err error, ended context.Context) {
 	}
 }
 
-// By is a context that has ended by a cause; one serves any number of ends.
+// By returns a context that has ended with a cause. It can be used for any number of calls of End.
 func By(cause error) context.Context {
 	ended, fail := context.WithCancelCause(context.Background())
 	fail(cause)
 	return ended
 }
 
-// Deadline is none: what ends the context is who calls End.
+// Deadline reports that there is none.
 func (c *Context) Deadline() (time.Time, bool) { return time.Time{}, false }
 
-// Done is closed when the context ends.
+// Done returns a channel that is closed when the context ends.
 func (c *Context) Done() <-chan struct{} { return c.done }
 
-// Err is what the context ended with.
+// Err returns the error with which the context ended, or nil.
 func (c *Context) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
-// Value leads context.Cause, which looks for the nearest context of its own package, to the
-// cause.
+// Value lets context.Cause, which looks for the nearest context of its own package, find the cause.
 func (c *Context) Value(key any) any {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,12 +72,12 @@ func (c *Context) Value(key any) any {
 	return c.ended.Value(key)
 }
 
-// AfterFunc is how package context has derived contexts follow.
+// AfterFunc is what package context calls to make derived contexts end, too.
 func (c *Context) AfterFunc(f func()) (stop func() bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err != nil {
-		go f() // package context holds a lock that f wants
+		go f() // package context holds a lock that f needs
 		return func() bool { return false }
 	}
 	at := len(c.follow)

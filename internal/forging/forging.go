@@ -1,14 +1,14 @@
-// Package forging is what artifacts, and who records and replays them, know of each other:
-// which tools were forged, whose author is no user's code, and which marks say nothing of
-// what their bodies are.
+// Package forging is shared by the artifacts and by the code that records and replays them. It says
+// which tools were forged, which means that user code did not write them, and which marks do not
+// reveal their bodies.
 package forging
 
 import "context"
 
-// meta is what the meta of a forged tool says.
+// meta is the key of a forged tool's metadata that says so.
 const meta = "artifact.forged"
 
-// IsForged reports whether a tool was forged, also where it was read from a trace.
+// IsForged reports whether a tool was forged. It also works for a tool that was read from a trace.
 func IsForged(tool interface {
 	MetaAt(path string) (any, bool)
 }) bool {
@@ -20,20 +20,21 @@ func IsForged(tool interface {
 const (
 	// StashKey is the entry of a media's stash that is a mark.
 	StashKey = "artifact"
-	// Hash is the member of a mark, and of a question to a large body, that is the hash
-	// of the body; redaction takes it away.
+	// Hash is the member of a mark, and of a question to a large body, that is the hash of the
+	// body. Redaction removes it.
 	Hash = "sha256"
-	// Spool is who is asked of a large body.
+	// Spool is the name of what is asked for a large body.
 	Spool = "spool"
-	// CallID is the argument of a forged tool that is the tool call which made the artifact.
+	// CallID is the argument of a forged tool that is the id of the tool call which made the
+	// artifact.
 	CallID = "callId"
 )
 
-// Size is what a mark says of a body beside its hash.
+// Size is what a mark says of a body besides its hash.
 type Size struct{ Bytes, Lines int }
 
-// Unhashed is the size that a mark says without a hash, which redaction took away; false
-// for a mark that has one, and for what is none.
+// Unhashed returns the size in a mark from which redaction removed the hash. It returns false for a
+// mark with a hash, and for something that is not a mark.
 func Unhashed(mark any) (size Size, unhashed bool) {
 	object, _ := mark.(map[string]any)
 	bytes, sized := object["bytes"].(int)
@@ -42,7 +43,7 @@ func Unhashed(mark any) (size Size, unhashed bool) {
 	return Size{bytes, lines}, sized && counted && !hashed
 }
 
-// HashOf is the hash of the body that a mark says; false where it says none.
+// HashOf returns the hash in a mark, and false if there is none.
 func HashOf(mark any) (hash string, hashed bool) {
 	object, _ := mark.(map[string]any)
 	hash, hashed = object[Hash].(string)
@@ -51,13 +52,13 @@ func HashOf(mark any) (hash string, hashed bool) {
 
 type sizesKey struct{}
 
-// WithSizes is a context of a replay in which the bodies of these tool calls may have been
-// redacted: what is made of them now has no hash either, and the size that was recorded.
+// WithSizes returns a context for a replay in which the bodies of these tool calls may have been
+// redacted. A mark that the replay makes for such a call has no hash, and the recorded size.
 func WithSizes(ctx context.Context, byCall map[string]Size) context.Context {
 	return context.WithValue(ctx, sizesKey{}, byCall)
 }
 
-// SizeOf is the size that was recorded for a tool call whose body may have been redacted.
+// SizeOf returns the recorded size for a tool call whose body may have been redacted.
 func SizeOf(ctx context.Context, callID string) (size Size, redacted bool) {
 	byCall, _ := ctx.Value(sizesKey{}).(map[string]Size)
 	size, redacted = byCall[callID]

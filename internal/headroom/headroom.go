@@ -1,7 +1,7 @@
-// Package headroom lets the tests of a package make more garbage before it is collected: a
-// quarter of what the large ones took was to collect what is small and soon gone. A test
-// file imports it for its effect alone. Benchmarks measure what users get, and so does
-// whoever sets GOGC.
+// Package headroom lets the tests of a package produce more garbage before it is collected: large
+// test packages spent a quarter of their time on collecting small short-lived objects. A test file
+// imports it for its effect alone. It does nothing in benchmarks, which must measure what users
+// get, and if GOGC or GOMEMLIMIT is set.
 package headroom
 
 import (
@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// percent is the garbage that there may be, of what is held.
+	// percent is the GC percentage.
 	percent = 400
-	// most is the memory from which on it is collected as soon as need be, in bytes:
-	// several packages are tested at once.
+	// most is the memory limit in bytes, beyond which garbage is collected as often as necessary,
+	// because several packages are tested at once.
 	most = 768 << 20
 )
 
@@ -26,8 +26,8 @@ func init() {
 	}
 }
 
-// isWanted reports whether a process with these arguments and variables tests, and its
-// user has not said how it is to collect.
+// isWanted reports whether a process with these arguments and environment variables runs tests, and
+// its user has not chosen how it collects garbage.
 func isWanted(args []string, lookup func(string) (string, bool)) bool {
 	_, percentGiven := lookup("GOGC")
 	_, limitGiven := lookup("GOMEMLIMIT")

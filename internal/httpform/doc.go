@@ -1,5 +1,5 @@
-// Package httpform is the form in which an answer over HTTP crosses, and nothing else: a
-// head with status and headers, and then the pieces of the body, each with its very
-// bytes in the form that is the easiest to read. Package adkhttp writes and serves it,
-// package explore breaks it, package chat reads it, and none needs to know the others.
+// Package httpform defines the form of an answer over HTTP in crossings: a head with status and
+// headers, followed by the pieces of the body. Each piece holds its exact bytes in the form that is
+// easiest to read. Package adkhttp writes and serves this form, package explore breaks it, and
+// package chat reads it, without depending on each other.
 package httpform

@@ -14,14 +14,14 @@ import (
 	"github.com/adkreplay/adkreplay/internal/jsonscan"
 )
 
-// Form is how a body comes in pieces.
+// Form is how a body is divided into pieces.
 type Form int
 
 // The forms of bodies.
 const (
-	Whole  Form = iota // all of it is one
-	Events             // one event each
-	Lines              // one line each
+	Whole  Form = iota // the whole body is one piece
+	Events             // one event per piece
+	Lines              // one line per piece
 )
 
 // Head is the first piece of an answer.
@@ -30,24 +30,24 @@ type Head struct {
 	Headers map[string]any `json:"headers,omitempty"`
 }
 
-// Piece is a part of a body. It says its bytes exactly, and in the form that is the
-// easiest to read, to compare and to redact.
+// Piece is a part of a body. It holds its exact bytes, in the form that is easiest to read, to
+// compare and to redact.
 type Piece struct {
-	// Of an event: its name, its data and, unless it is a line feed, how its lines end.
+	// For an event: its name, its data and, unless that is a line feed, the end of its lines.
 	Event string          `json:"event,omitempty"`
 	Data  json.RawMessage `json:"data,omitempty"`
 	EOL   string          `json:"eol,omitempty"`
-	// Line is a JSON that a line feed ends, Body one without.
+	// Line is JSON followed by a line feed, Body is JSON without one.
 	Line json.RawMessage `json:"line,omitempty"`
 	Body json.RawMessage `json:"body,omitempty"`
-	// Text is any other text, Base64 are any other bytes.
+	// Text is any other text, Base64 any other bytes.
 	Text   string  `json:"text,omitempty"`
 	Base64 *string `json:"base64,omitempty"`
 	// Trailers follow the body; ReadHeaders reads them.
 	Trailers json.RawMessage `json:"trailers,omitempty"`
 }
 
-// JSON is the piece as it is told.
+// JSON returns the piece in the form of a trace.
 func (p Piece) JSON() json.RawMessage {
 	o := canonical.Open(make([]byte, 0, 64+len(p.Data)+len(p.Line)+len(p.Body)+len(p.Text)))
 	o.SomeText("event", p.Event)
@@ -70,7 +70,7 @@ func someJSON(o *canonical.ObjectWriter, name string, value json.RawMessage) {
 	}
 }
 
-// PieceOf is a part of a body of a form.
+// PieceOf returns the piece of a body in a form.
 func PieceOf(form Form, data []byte) Piece {
 	switch {
 	case form == Events:
@@ -92,8 +92,8 @@ func PieceOf(form Form, data []byte) Piece {
 	return Piece{Base64: &text}
 }
 
-// eventOf is an event of one line of data, and perhaps one with its name. Whether it
-// says all that is in data is the caller's to see.
+// eventOf parses an event with one line of data, and perhaps one with its name. The caller must
+// check that the result represents all of data.
 func eventOf(data []byte) (p Piece) {
 	eol := []byte("\n")
 	if bytes.HasSuffix(data, []byte("\r\n")) {
@@ -109,8 +109,8 @@ func eventOf(data []byte) (p Piece) {
 	return p
 }
 
-// dataJSON is the data of an event: JSON that is compact as it is, and any other text
-// as a string.
+// dataJSON returns the data of an event: compact JSON unchanged, and any other text as a JSON
+// string.
 func dataJSON(text []byte) json.RawMessage {
 	switch {
 	case IsCompact(text):
@@ -121,7 +121,7 @@ func dataJSON(text []byte) json.RawMessage {
 	return canonical.AppendString(nil, string(text))
 }
 
-// Bytes is what the piece says.
+// Bytes returns the bytes of the piece.
 func (p *Piece) Bytes() []byte {
 	var out []byte
 	eol := cmp.Or(p.EOL, "\n")
@@ -146,7 +146,7 @@ func (p *Piece) Bytes() []byte {
 	return out
 }
 
-// ReadHead reads the head of an answer: its status, and its headers as clients have them.
+// ReadHead reads the head of an answer: its status, and its headers in the form of clients.
 func ReadHead(raw json.RawMessage) (status int, headers map[string][]string, err error) {
 	s := jsonscan.Scanner{Data: raw}
 	err = s.EachMember(func(name, value []byte) (err error) {
@@ -164,8 +164,7 @@ func ReadHead(raw json.RawMessage) (status int, headers map[string][]string, err
 	return status, headers, nil
 }
 
-// ReadHeaders reads headers, or trailers, as clients have them: of each name a text, or a
-// list of them.
+// ReadHeaders reads headers or trailers. The value of each is a text, or a list of texts.
 func ReadHeaders(raw json.RawMessage) (map[string][]string, error) {
 	headers := map[string][]string{}
 	s := jsonscan.Scanner{Data: raw}
@@ -176,7 +175,7 @@ func ReadHeaders(raw json.RawMessage) (map[string][]string, error) {
 	})
 }
 
-// valuesIn are the values of a header.
+// valuesIn reads the values of a header.
 func valuesIn(raw []byte) (values []string, err error) {
 	if raw[0] == '"' {
 		values = make([]string, 1)
@@ -231,8 +230,8 @@ func readText(into *string, value []byte) error {
 	return err
 }
 
-// IsCompact reports whether data is JSON of an object or a list without white space
-// that says nothing, so that it comes back from a trace as it is.
+// IsCompact reports whether data is a JSON object or list without insignificant white space, so
+// that a trace gives it back unchanged.
 func IsCompact(data []byte) bool {
 	return len(data) > 0 && (data[0] == '{' || data[0] == '[') && jsonscan.IsCompact(data)
 }

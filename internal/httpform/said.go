@@ -11,13 +11,14 @@ import (
 	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 
-// IsRequest reports whether what is asked is a request over HTTP, as package adkhttp tells it.
+// IsRequest reports whether a request is one over HTTP, in the form of package adkhttp.
 func IsRequest(request json.RawMessage) bool {
 	_, _, ok := RequestLine(request)
 	return ok
 }
 
-// RequestLine is the method and the path of what is asked, where it is a request over HTTP.
+// RequestLine returns the method and the path of a request over HTTP. ok is false for other
+// requests.
 func RequestLine(request json.RawMessage) (method, path string, ok bool) {
 	var told struct{ Method, Path *string }
 	if json.Unmarshal(request, &told) != nil || told.Method == nil || *told.Method == "" || told.Path == nil {
@@ -26,9 +27,9 @@ func RequestLine(request json.RawMessage) (method, path string, ok bool) {
 	return *told.Method, *told.Path, true
 }
 
-// SameLine reports whether two requests have one method and one path, or are both none over HTTP.
+// SameLine reports whether two requests have the same method and path, or both are not over HTTP.
 func SameLine(a, b json.RawMessage) bool {
-	if x, y := line.FindSubmatch(a), line.FindSubmatch(b); x != nil && y != nil { // no need to read what may be long
+	if x, y := line.FindSubmatch(a), line.FindSubmatch(b); x != nil && y != nil { // avoids decoding requests that may be long
 		return bytes.Equal(x[1], y[1]) && bytes.Equal(x[2], y[2])
 	}
 	method, path, _ := RequestLine(a)
@@ -36,12 +37,12 @@ func SameLine(a, b json.RawMessage) bool {
 	return method == other && path == to
 }
 
-// line is what a request begins with, as package adkhttp writes it.
+// line matches the beginning of a request, as package adkhttp writes it.
 var line = regexp.MustCompile(`^\{"method":("(?:[^"\\]|\\.)+"),"path":("(?:[^"\\]|\\.)*")(?:,|\}$)`)
 
-// Cut is a request over HTTP in parts: the method, the path, and a JSON object of the rest,
-// which is empty where there is none. The method is empty of what is no request as package
-// adkhttp writes it.
+// Cut splits a request over HTTP into the method, the path, and a JSON object of the rest, which is
+// empty if there is none. The method is empty if the request does not have the form of package
+// adkhttp.
 func Cut(request json.RawMessage) (method, path, rest string) {
 	at := line.FindSubmatchIndex(request)
 	if at == nil || json.Unmarshal(request[at[2]:at[3]], &method) != nil || json.Unmarshal(request[at[4]:at[5]], &path) != nil {
@@ -53,14 +54,14 @@ func Cut(request json.RawMessage) (method, path, rest string) {
 	return method, path, rest
 }
 
-// Said is what a piece says, without the lines of an event around it and white space: of an
-// event whose data has several lines, and of one without, nothing.
+// Said returns the content of a piece, without white space and the lines of an event around it. It
+// returns nothing for an event with several lines of data, or none.
 func (p *Piece) Said() []byte {
 	_, said, _ := p.frame()
 	return said
 }
 
-// Saying is the piece that says something else in the same event or line.
+// Saying returns the piece with other content in the same event or line.
 func (p *Piece) Saying(other []byte) Piece {
 	before, _, behind := p.frame()
 	form := Events
@@ -70,7 +71,7 @@ func (p *Piece) Saying(other []byte) Piece {
 	return PieceOf(form, bytes.Join([][]byte{before, other, behind}, nil))
 }
 
-// BytesOf are those that a piece says, as it is told; none of what is no piece.
+// BytesOf returns the bytes of a piece in the form of a trace, or nil if told is not a piece.
 func BytesOf(told json.RawMessage) []byte {
 	p, err := ReadPiece(told)
 	if err != nil {
@@ -79,8 +80,8 @@ func BytesOf(told json.RawMessage) []byte {
 	return p.Bytes()
 }
 
-// HalfOf is a piece as it is told, whose JSON ends in its middle; ok is false where it says
-// no object.
+// HalfOf returns a piece whose JSON content ends in its middle. ok is false if the content is not
+// an object.
 func HalfOf(told json.RawMessage) (half json.RawMessage, ok bool) {
 	p, err := ReadPiece(told)
 	if err != nil {
@@ -90,13 +91,13 @@ func HalfOf(told json.RawMessage) (half json.RawMessage, ok bool) {
 	if len(said) < 2 || said[0] != '{' || !json.Valid(said) {
 		return nil, false
 	}
-	if !isEvent(before) { // which goes on with what stands behind
+	if !isEvent(before) { // an event goes on with what follows its data
 		behind = nil
 	}
 	return PieceOf(Events, bytes.Join([][]byte{before, said[:len(said)/2], behind}, nil)).JSON(), true
 }
 
-// frame is the piece's bytes: what it says, and what stands around that.
+// frame returns the bytes of the piece: its content, and what is before and after it.
 func (p *Piece) frame() (before, said, behind []byte) {
 	all := p.Bytes()
 	begin, end := 0, len(all)
@@ -112,7 +113,7 @@ func (p *Piece) frame() (before, said, behind []byte) {
 
 const space = " \t\r\n"
 
-// isEvent reports whether bytes are those of an event: what they begin with begins no JSON.
+// isEvent reports whether bytes are those of an event, which never begin like JSON.
 func isEvent(all []byte) bool {
 	name, _, has := bytes.Cut(all, []byte(":"))
 	switch string(name) {
@@ -122,7 +123,7 @@ func isEvent(all []byte) bool {
 	return false
 }
 
-// dataLine is where the only data of an event stand, behind its name.
+// dataLine returns the range of the only data of an event, after its name.
 func dataLine(all []byte) (begin, end int) {
 	at := 0
 	for line := range bytes.SplitAfterSeq(all, []byte("\n")) {
@@ -140,8 +141,7 @@ func dataLine(all []byte) (begin, end int) {
 	return begin, end
 }
 
-// WithLength is the head of an answer whose body has n bytes: where it says a length, it is
-// that one.
+// WithLength returns the head of an answer, with its content length set to n if it has one.
 func WithLength(head json.RawMessage, n int) json.RawMessage {
 	var h Head
 	err := json.Unmarshal(head, &h)
@@ -152,20 +152,20 @@ func WithLength(head json.RawMessage, n int) json.RawMessage {
 	o := canonical.Open(nil)
 	o.Field("status")
 	o.Out = strconv.AppendInt(o.Out, int64(h.Status), 10)
-	headers, _ := unescaped.Marshal(h.Headers) // what was read from JSON has one
+	headers, _ := unescaped.Marshal(h.Headers) // cannot fail: it was decoded from JSON
 	someJSON(&o, "headers", headers)
 	return o.Close()
 }
 
-// lengthHeader is as heads have it: with small letters.
+// lengthHeader is in lower case, as in all heads.
 const lengthHeader = "content-length"
 
-// conditions are the headers by which a request that was done before is refused: it is bound to
-// what was there then.
+// conditions are the headers that make a server refuse a repeated request, because they name the
+// previous state.
 var conditions = []string{"If-Match", "If-None-Match", "If-Unmodified-Since", "Upload-Offset"}
 
-// RepeatsSafely reports whether who is asked by a request over HTTP does the same once, however often
-// it comes: by its method (RFC 9110, 9.2.2), or by a condition.
+// RepeatsSafely reports whether a request over HTTP has its effect only once, however often it is
+// sent: because of its method (RFC 9110, 9.2.2) or because of a condition.
 func RepeatsSafely(request json.RawMessage) bool {
 	method, _, rest := Cut(request)
 	if method == "PUT" || method == "DELETE" {

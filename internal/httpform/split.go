@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// FormOf is the form of a body with this header Content-Type.
+// FormOf returns the form of a body with a Content-Type header.
 func FormOf(contentType string) Form {
-	kind, _, _ := strings.Cut(contentType, ";") // what stands behind it may be no parameter
+	kind, _, _ := strings.Cut(contentType, ";") // what follows may not be a valid parameter
 	switch strings.ToLower(strings.TrimSpace(kind)) {
 	case "text/event-stream":
 		return Events
@@ -17,18 +17,19 @@ func FormOf(contentType string) Form {
 	return Whole
 }
 
-// Splitter finds the ends of pieces in bytes that come in any portions: whoever tells a
-// stream and whoever reads one cut it alike.
+// Splitter finds the ends of pieces in bytes that arrive in arbitrary portions. Writers and readers
+// of a stream both use it, so that they split the stream in the same way.
 type Splitter struct {
-	// Form is how the body comes.
+	// Form is the form of the body.
 	Form Form
-	// Of events: the line has nothing in it so far, the last byte was a carriage return,
-	// and one that ended the event, but for a line feed that belongs to it.
+	// For events: whether the current line has any bytes, whether the last byte was a carriage
+	// return that ended a line, and whether it was one that ended the event, so that a line feed
+	// may still belong to it.
 	inLine, afterCR, ending bool
 }
 
-// End is how many bytes of data belong to the piece that is under way, where it ends
-// in them; -1 where it does not.
+// End returns how many bytes of data belong to the current piece, or -1 if the piece does not end
+// in data.
 func (s *Splitter) End(data []byte) int {
 	switch s.Form {
 	case Lines:
@@ -41,8 +42,7 @@ func (s *Splitter) End(data []byte) int {
 	return -1
 }
 
-// endOfEvent looks for a blank line: lines end with a line feed, a carriage return, or
-// both.
+// endOfEvent looks for a blank line. Lines end with a line feed, a carriage return, or both.
 func (s *Splitter) endOfEvent(data []byte) int {
 	for i := 0; i < len(data); i++ {
 		if s.inLine {
@@ -60,7 +60,7 @@ func (s *Splitter) endOfEvent(data []byte) int {
 		}
 		switch {
 		case b == '\n' && s.afterCR:
-			s.afterCR = false // the rest of a line's end
+			s.afterCR = false // the rest of a line end
 		case b == '\n' && !s.inLine:
 			return i + 1
 		case b == '\n':
@@ -76,8 +76,8 @@ func (s *Splitter) endOfEvent(data []byte) int {
 	return -1
 }
 
-// withoutEnd is how many bytes come before the end of a line, or all of them. It looks
-// not far ahead of what it finds, so that lines of any length cost what they have.
+// withoutEnd returns how many bytes precede the end of a line, or all of them. It searches in small
+// steps, so that the cost is proportional to the result.
 func withoutEnd(data []byte) int {
 	for n := 0; ; {
 		near := data[n:min(n+256, len(data))]

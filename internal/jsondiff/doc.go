@@ -1,4 +1,3 @@
-// Package jsondiff walks two trees of JSON side by side and tells where they differ.
-// What counts as the same, and which element of a list is held against which, the
-// caller's Rules say.
+// Package jsondiff walks two trees of JSON in parallel and reports where they differ. The caller's
+// Rules define which values are the same, and which elements of lists are compared with each other.
 package jsondiff

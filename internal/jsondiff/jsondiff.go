@@ -8,51 +8,49 @@ import (
 	"strings"
 )
 
-// Absent stands for what one of the trees does not have, which is not its null.
+// Absent stands for a value that one of the trees does not have, which differs from null.
 type Absent struct{}
 
-// Place is where in a tree a value stands.
+// Place is the position of a value in a tree.
 type Place struct {
 	// Path leads to the value: args.cities[3].name.
 	Path string
-	// Any is the path to its like, whichever element of a list it is in:
-	// args.cities[].name.
+	// Any is the path without the indexes of lists: args.cities[].name.
 	Any string
 }
 
-// At is a place of that name, the root of a tree.
+// At returns the place of the root of a tree, under a name.
 func At(name string) Place { return Place{name, name} }
 
-// Member is the place of a member of the object at a place.
+// Member returns the place of a member of the object at a place.
 func (p Place) Member(name string) Place { return Place{p.Path + "." + name, p.Any + "." + name} }
 
-// Element is the place of an element of the list at a place.
+// Element returns the place of an element of the list at a place.
 func (p Place) Element(i int) Place { return Place{p.Path + "[" + strconv.Itoa(i) + "]", p.Any + "[]"} }
 
-// Pair says that the element at A of one list is held against that at B of another;
-// the one that there is none of is -1.
+// Pair says to compare the element at A of one list with the element at B of the other. A missing
+// element is -1.
 type Pair struct{ A, B int }
 
-// Rules say what of two trees is compared, and how. The zero value tells every leaf,
-// and holds elements against each other by their places.
+// Rules says what is compared in two trees, and how. The zero value reports every leaf, and
+// compares elements with equal indexes.
 type Rules struct {
-	// Same reports whether two values that are not both objects or both lists are the
-	// same.
+	// Same reports whether two values that are not both objects or both lists are the same.
 	Same func(a, b any) bool
-	// Pairs says which elements of two lists are compared, in the order in which they
-	// are told; false tells the lists as a whole.
+	// Pairs returns which elements of two lists are compared, in the order in which they are
+	// reported. If it returns false, the lists are reported as a whole.
 	Pairs func(a, b []any) ([]Pair, bool)
-	// Skip reports whether a member is left out; depth is that of its object, 1 at the
-	// root.
+	// Skip reports whether to ignore a member. depth is that of its object, 1 at the root.
 	Skip func(name string, depth int) bool
-	// Inline reports whether the members of an object are told at its own place.
+	// Inline reports whether to report the members of an object at the object's own place.
 	Inline func(object map[string]any) bool
-	// Deepest is how deep objects and lists are walked; below that, and for zero never,
-	// they are told as a whole where Same says that they differ.
+	// Deepest is how deep objects and lists are walked; 0 means no limit. Deeper ones are reported
+	// as a whole if Same says that they differ.
 	Deepest int
 }
 
-// Walk tells the places at which two trees differ, those of an object by their names.
+// Walk reports the places at which two trees differ. It visits the members of an object sorted by
+// name.
 func (r Rules) Walk(at Place, a, b any, tell func(at Place, a, b any)) {
 	walk{r, tell}.values(at, a, b, 0)
 }
@@ -104,7 +102,7 @@ func member(object map[string]any, name string) any {
 	return Absent{}
 }
 
-// lists reports whether the lists were compared by their elements.
+// lists compares two lists by their elements, and reports whether it could.
 func (w walk) lists(at Place, a, b []any, depth int) bool {
 	pairs, apart := w.pairs(a, b)
 	if !apart {
@@ -127,8 +125,7 @@ func (w walk) pairs(a, b []any) ([]Pair, bool) {
 	return ByPlace(a, b)
 }
 
-// ByPlace holds each element against the one at its place, of lists that are of one
-// length.
+// ByPlace pairs the elements with equal indexes of two lists of the same length.
 func ByPlace(a, b []any) (pairs []Pair, apart bool) {
 	if len(a) != len(b) {
 		return nil, false
@@ -139,9 +136,9 @@ func ByPlace(a, b []any) (pairs []Pair, apart bool) {
 	return pairs, true
 }
 
-// Order says of two lists of the same elements, told by their text, which place in a each
-// element of b comes from; false where they have not the same ones, or have them in one
-// order.
+// Order finds out whether two lists have the same elements, by their texts, in different orders.
+// from gives the index in a of each element of b. moved is false if the elements differ or are in
+// the same order.
 func Order(a, b []any, text func(any) string) (from []int, moved bool) {
 	if len(a) != len(b) {
 		return nil, false
@@ -179,7 +176,7 @@ func IsContainer(v any) bool {
 	return false
 }
 
-// Decode is the tree of a JSON text, with its numbers as they are spelled.
+// Decode returns the tree of a JSON text, with numbers in their own spelling.
 func Decode(text string) (tree any, ok bool) {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()

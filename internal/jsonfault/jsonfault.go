@@ -1,5 +1,5 @@
-// Package jsonfault says what is wrong with JSON that somebody wrote, in words of JSON: whoever
-// reads a file knows nothing of the Go types that it is read into.
+// Package jsonfault says what is wrong with JSON that somebody wrote, in terms of JSON: the reader
+// of a file does not know the Go types that the file is decoded into.
 package jsonfault
 
 import (
@@ -13,7 +13,8 @@ import (
 	"unicode"
 )
 
-// Of says an error of encoding/json. It holds no value of the JSON, and no other error.
+// Of rewords an error of encoding/json. The result contains no value of the JSON, and wraps no
+// other error.
 func Of(err error) error {
 	var other *json.UnmarshalTypeError
 	var clock *time.ParseError
@@ -21,7 +22,7 @@ func Of(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &other):
-		found, _, _ := strings.Cut(other.Value, " ") // a number's value stands behind it
+		found, _, _ := strings.Cut(other.Value, " ") // a number's value follows
 		return fmt.Errorf("%swant %s, found %s", member(other.Field), wanted(other.Type), words[found])
 	case errors.As(err, &clock), strings.HasPrefix(err.Error(), "Time.UnmarshalJSON: "):
 		return errors.New("want times as in 2025-01-01T00:00:00Z")
@@ -34,10 +35,10 @@ func Of(err error) error {
 	return err
 }
 
-// words are those of encoding/json for what it has found, and ours.
+// words maps encoding/json's names for what it found to those of error messages.
 var words = map[string]string{"object": "an object", "array": "a list", "string": "a text", "number": "a number", "bool": "true or false", "null": "null"}
 
-// wanted is what a type is in JSON.
+// wanted returns what a type is in JSON.
 func wanted(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -56,8 +57,8 @@ func wanted(t reflect.Type) string {
 	return "a whole number that is not too large"
 }
 
-// member is a path of fields as JSON has it. On the way there may be structs that are embedded,
-// of which no JSON has a member: they have large letters.
+// member returns a path of fields in the form of JSON. The path may contain embedded structs, which
+// are not members in JSON; they begin with an upper-case letter.
 func member(path string) string {
 	if path == "" {
 		return ""
@@ -73,7 +74,7 @@ func member(path string) string {
 	return strings.Join(names, ".") + ": "
 }
 
-// small is the name of a field without a tag, as JSON has it: id for ID, mimeType for MIMEType.
+// small returns the JSON name of a field without a tag: id for ID, mimeType for MIMEType.
 func small(name string) string {
 	head := len(name) - len(strings.TrimLeftFunc(name, unicode.IsUpper))
 	if head > 1 && head < len(name) {

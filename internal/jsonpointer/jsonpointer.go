@@ -8,11 +8,11 @@ var (
 	meant   = strings.NewReplacer("~0", "~", "~1", "/")
 )
 
-// Escape is a name as it stands in a pointer, where no two names are written the same.
+// Escape returns a name as it is written in a pointer. Different names are written differently.
 func Escape(name string) string { return escapes.Replace(name) }
 
-// Names are the names that a pointer leads through, "/a~1b/0" through "a/b" and "0". The
-// empty pointer, which leads to the whole, has none.
+// Names returns the names in a pointer: "a/b" and "0" for "/a~1b/0". The empty pointer, which
+// refers to the whole document, has none.
 func Names(pointer string) []string {
 	if pointer == "" {
 		return nil

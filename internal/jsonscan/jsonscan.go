@@ -1,9 +1,9 @@
-// Package jsonscan walks JSON without making anything of it: it says whether a text is
-// one value and nothing else, how many values that has and whether there is white space
-// that says nothing, at the cost of reading it once. A Scanner lets others walk too.
+// Package jsonscan scans JSON without decoding it. It finds out whether a text is exactly one
+// value, how many values that contains, and whether there is insignificant white space, in a single
+// pass. A Scanner lets callers walk a text themselves.
 //
-// The standard library says the first alone, with a call for each byte; its package
-// jsontext is an experiment still.
+// The standard library only does the first of these, with a call for each byte; its package
+// jsontext is still experimental.
 package jsonscan
 
 import (
@@ -11,24 +11,25 @@ import (
 	"encoding/json"
 )
 
-// Count says how many values a text has, at any depth. The error says where it is not
-// one value of JSON in UTF-8 and nothing else, or nested deeper than MaxDepth.
+// Count returns how many values a text has, at any depth. It returns an error if the text is not
+// exactly one JSON value in UTF-8, or is nested deeper than MaxDepth.
 func Count(text []byte) (values int, err error) {
 	s := Scanner{Data: text}
 	err = s.all()
 	return s.Values, err
 }
 
-// What is put into a line stands deeper there than by itself: lineRoom is how much deeper,
-// at most, and bodyRoom is that for what becomes a part of such a text before.
+// A text that is put into a line is nested more deeply there. lineRoom is the largest additional
+// depth in a line, and bodyRoom the largest one for a text that first becomes a part of such a
+// text.
 const (
 	lineRoom = 8
 	bodyRoom = 2 * lineRoom
 )
 
-// Compact is a text of JSON without the white space that says nothing, and how many
-// values it has: the text itself where there is none. It is nil where Count has an error,
-// or would have one with the text in a line of a trace.
+// Compact returns a text of JSON without insignificant white space, which is the text itself if it
+// has none, and how many values it has. It returns nil if Count would return an error for the text,
+// either by itself or within a line of a trace.
 func Compact(text []byte) (compact []byte, values int) {
 	s := Scanner{Data: text, depth: lineRoom}
 	if s.all() != nil {
@@ -45,13 +46,14 @@ func Compact(text []byte) (compact []byte, values int) {
 	return out.Bytes(), s.Values
 }
 
-// IsCompact reports whether Compact gives a text as it is, and what it becomes a part of.
+// IsCompact reports whether Compact returns a text unchanged, and also a text that the text becomes
+// a part of.
 func IsCompact(text []byte) bool {
 	s := Scanner{Data: text, depth: bodyRoom}
 	return s.all() == nil && !s.Blanks
 }
 
-// all takes all of the text.
+// all consumes the whole text.
 func (s *Scanner) all() error {
 	if err := s.Skip(); err != nil {
 		return err

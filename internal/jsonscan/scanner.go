@@ -9,33 +9,33 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth bounds how deep the values of an object or a list are nested. In a line of a
-// trace plain data may be nested 500 deep and arguments 1000, with marks between.
+// MaxDepth is how deep values may be nested. In a line of a trace, plain data may be nested 500
+// deep and arguments 1000, with marks in between.
 const MaxDepth = 4096
 
-// Scanner walks a text of JSON strictly. It uses no recursion, so that no input can
-// exhaust the stack.
+// Scanner scans a text of JSON strictly. It does not use recursion, so no input can exhaust the
+// stack.
 type Scanner struct {
-	// Data is the text, and At where in it the scanner stands.
+	// Data is the text, and At the scanner's position in it.
 	Data []byte
 	At   int
-	// Values counts those that were skipped, at any depth.
+	// Values counts the values that were skipped, at any depth.
 	Values int
-	// Blanks says that there were some between tokens.
+	// Blanks says that there was white space between tokens.
 	Blanks bool
 
-	depth       int                     // of containers that it is in
-	objects     [MaxDepth/64 + 1]uint64 // which of them are objects, a bit each
-	beyondASCII bool                    // a string has more than ASCII in it
+	depth       int                     // the number of open containers
+	objects     [MaxDepth/64 + 1]uint64 // a bit for each of them that says whether it is an object
+	beyondASCII bool                    // a string contains more than ASCII
 }
 
-// Reset has the scanner begin a text. What it keeps of containers is written before it is
-// read, and not cleared: that would take longer than to walk most lines.
+// Reset makes the scanner begin a text. It does not clear objects, whose bits are always written
+// before they are read, because clearing would take longer than scanning most lines.
 func (s *Scanner) Reset(text []byte) {
 	s.Data, s.At, s.Values, s.Blanks, s.depth, s.beyondASCII = text, 0, 0, false, 0, false
 }
 
-// Next skips blanks and gives the byte it stands at, 0 at the end.
+// Next skips white space and returns the current byte, or 0 at the end.
 func (s *Scanner) Next() byte {
 	for s.At < len(s.Data) {
 		switch c := s.Data[s.At]; c {
@@ -49,8 +49,8 @@ func (s *Scanner) Next() byte {
 	return 0
 }
 
-// EachMember takes the members of the object that is all of the text, in their order,
-// each name without quotes and escapes. An error of give ends it.
+// EachMember calls give for the members of the object that is the whole text, in order, with each
+// name unquoted. It stops if give returns an error.
 func (s *Scanner) EachMember(give func(name, value []byte) error) error {
 	if s.Next() != '{' {
 		return s.Want("an object")
@@ -70,8 +70,7 @@ func (s *Scanner) EachMember(give func(name, value []byte) error) error {
 	return s.End()
 }
 
-// Member takes a member of an object: its name, without quotes and escapes, and the text
-// of its value.
+// Member consumes a member of an object and returns its name, unquoted, and the text of its value.
 func (s *Scanner) Member() (name, value []byte, err error) {
 	if name = s.plainName(); name == nil {
 		quoted, err := s.SkipName()
@@ -86,8 +85,8 @@ func (s *Scanner) Member() (name, value []byte, err error) {
 	return name, value, err
 }
 
-// plainName takes a name without escapes and the colon at once, as nearly all are written;
-// of others it is nil, and nothing is taken.
+// plainName consumes a name without escapes and the colon after it, which is the common case. For
+// other names it returns nil and consumes nothing.
 func (s *Scanner) plainName() []byte {
 	data, begin := s.Data, s.At+1
 	if begin > len(data) || data[s.At] != '"' {
@@ -105,7 +104,7 @@ func (s *Scanner) plainName() []byte {
 	return nil
 }
 
-// Value takes one value, as Skip does, and gives its text.
+// Value consumes one value, as Skip does, and returns its text.
 func (s *Scanner) Value() ([]byte, error) {
 	s.Next()
 	start := s.At
@@ -113,14 +112,14 @@ func (s *Scanner) Value() ([]byte, error) {
 	return s.Data[start:s.At], err
 }
 
-// Open enters the container that the scanner stands at, and reports whether there is
-// anything in it; an empty one it takes. What is in it is the caller's to take: values,
-// or a name with SkipName and a value, with More between any two.
+// Open enters the container at the scanner's position, and reports whether it has any content; an
+// empty container is consumed. The caller must consume the content: values, or names with SkipName
+// and values, with a call of More after each.
 func (s *Scanner) Open() (some bool, err error) {
 	if err := s.deeper(); err != nil {
 		return false, err
 	}
-	end := s.Data[s.At] + 2 // '}' and ']' follow their openers by two
+	end := s.Data[s.At] + 2 // '}' and ']' are two after their openers in ASCII
 	s.At++
 	if s.Next() != end {
 		return true, nil
@@ -130,8 +129,8 @@ func (s *Scanner) Open() (some bool, err error) {
 	return false, nil
 }
 
-// More takes the comma that stands before what is next in a container, or its end, and
-// reports whether there is more. begin is what the container began with.
+// More consumes the comma before the next element of a container, or the end of the container, and
+// reports whether there is another element. begin is the byte with which the container began.
 func (s *Scanner) More(begin byte) (more bool, err error) {
 	switch s.Next() {
 	case ',':
@@ -145,7 +144,7 @@ func (s *Scanner) More(begin byte) (more bool, err error) {
 	return false, s.Want("a comma or " + string(rune(begin+2)))
 }
 
-// deeper notes that the scanner enters a container.
+// deeper records that the scanner enters a container.
 func (s *Scanner) deeper() error {
 	if s.depth > MaxDepth {
 		return fmt.Errorf("column %d: the text is nested more than %d deep", s.At+1, MaxDepth)
@@ -154,8 +153,7 @@ func (s *Scanner) deeper() error {
 	return nil
 }
 
-// Take takes the byte that has to stand where the scanner is, behind blanks; what says
-// what that is.
+// Take consumes the byte c, after white space; what describes it for the error.
 func (s *Scanner) Take(c byte, what string) error {
 	if s.Next() != c {
 		return s.Want(what)
@@ -164,7 +162,7 @@ func (s *Scanner) Take(c byte, what string) error {
 	return nil
 }
 
-// End takes the blanks at the end, where nothing may follow, and sees that the text is
+// End consumes white space at the end, checks that nothing follows, and checks that the text is
 // UTF-8.
 func (s *Scanner) End() error {
 	if s.Next(); s.At < len(s.Data) {
@@ -178,7 +176,7 @@ func (s *Scanner) End() error {
 
 var errNotUTF8 = errors.New("the text is not valid UTF-8")
 
-// Want says what should stand where the scanner is.
+// Want returns an error that says what should be at the scanner's position.
 func (s *Scanner) Want(what string) error {
 	if s.At >= len(s.Data) {
 		return fmt.Errorf("column %d: want %s, found the end", s.At+1, what)
@@ -187,9 +185,9 @@ func (s *Scanner) Want(what string) error {
 	return fmt.Errorf("column %d: want %s, found %q", s.At+1, what, r)
 }
 
-// Skip takes one value, whatever it is, and checks all of it.
+// Skip consumes and checks one value of any kind.
 func (s *Scanner) Skip() error {
-	switch c := s.Next(); { // most are of these
+	switch c := s.Next(); { // most values are of these kinds
 	case c == '"':
 		s.Values++
 		return s.SkipString()
@@ -213,8 +211,8 @@ func (s *Scanner) Skip() error {
 	}
 }
 
-// enter takes a scalar or an empty container, which is then complete, or what
-// opens a container, up to its first value.
+// enter consumes a scalar or an empty container, which is then complete, or the opening of a
+// container up to its first value.
 func (s *Scanner) enter() (complete bool, err error) {
 	s.Values++
 	switch c := s.Next(); c {
@@ -240,8 +238,8 @@ func (s *Scanner) enter() (complete bool, err error) {
 	}
 }
 
-// leave stands behind a value: it takes the ends of containers, and tells
-// whether another value follows in one that was opened after base.
+// leave is called after a value. It consumes the ends of containers, and reports whether another
+// value follows in one that was opened after base.
 func (s *Scanner) leave(base int) (more bool, err error) {
 	for s.depth > base && !more {
 		begin := byte('[')
@@ -260,7 +258,7 @@ func (s *Scanner) leave(base int) (more bool, err error) {
 
 func (s *Scanner) inObject() bool { return s.objects[(s.depth-1)/64]&(1<<((s.depth-1)%64)) != 0 }
 
-// setObject notes whether the container that was opened is an object.
+// setObject records whether the container that was opened is an object.
 func (s *Scanner) setObject(ok bool) {
 	word, bit := &s.objects[(s.depth-1)/64], uint64(1)<<((s.depth-1)%64)
 	if *word &^= bit; ok {
@@ -268,7 +266,7 @@ func (s *Scanner) setObject(ok bool) {
 	}
 }
 
-// SkipName takes a member's name and the colon. quoted is the name as it is written.
+// SkipName consumes the name of a member and the colon. quoted is the name as it is written.
 func (s *Scanner) SkipName() (quoted []byte, err error) {
 	if s.Next() != '"' {
 		return nil, s.Want("a name in quotes")
@@ -285,7 +283,7 @@ func (s *Scanner) SkipName() (quoted []byte, err error) {
 	return quoted, s.Take(':', "a colon")
 }
 
-// SkipString takes a string; the scanner stands at its first quote.
+// SkipString consumes a string; the scanner must be at its first quote.
 func (s *Scanner) SkipString() error {
 	for i := s.At + 1; ; {
 		if i = s.plainUntil(i); i == len(s.Data) {
@@ -311,13 +309,13 @@ func (s *Scanner) SkipString() error {
 	return s.Want("a quote")
 }
 
-// plainUntil is where from i on stands the first quote, backslash or control character,
-// or the end. It looks at 32 bytes at a time, and then at eight: texts are most of what is
-// ever scanned.
+// plainUntil returns the position, from i on, of the first quote, backslash or control character,
+// or the end. It examines 32 bytes at a time and then eight, since most of all scanned text is in
+// strings.
 func (s *Scanner) plainUntil(i int) int {
 	for rest := s.Data[i:]; ; {
 		for len(rest) >= 32 {
-			four := (*[32]byte)(rest) // of a known length, so that no other bound is looked at
+			four := (*[32]byte)(rest) // has a constant length, which avoids bounds checks
 			if (marked(four[:8])|marked(four[8:16])|marked(four[16:24])|marked(four[24:]))&special != 0 {
 				break
 			}
@@ -350,19 +348,19 @@ const special = 0x80 * eachByte
 
 const eachByte = 0x0101010101010101
 
-// marked sets special bits where one of the first eight bytes of a text is a quote, a
-// backslash, a control character or beyond ASCII. The highest bit of a byte is set where
-// it was, or where taking something away went below zero: one from the zero that a
-// backslash becomes, and '!' from what is smaller once spaces and quotes have changed
-// places, which are control characters and quotes. Nothing else in ASCII comes to that,
-// nor borrows from the next byte: the lowest bit that is set is of the first such byte.
+// marked sets special bits if one of the first eight bytes of a text is a quote, a backslash, a
+// control character, or not ASCII. The highest bit of a byte of the result is set if it was set in
+// the text, or if a subtraction went below zero. One is subtracted from the zero that a backslash
+// becomes by exclusive or. '!' is subtracted after spaces and quotes were swapped, which finds
+// control characters and quotes. No other ASCII byte goes below zero, so none borrows from the next
+// byte, and the lowest bit that is set belongs to the first such byte.
 func marked(text []byte) uint64 {
 	const swap = ' ' ^ '"'
 	block := binary.LittleEndian.Uint64(text)
 	return block | ((block ^ swap*eachByte) - '!'*eachByte) | ((block ^ '\\'*eachByte) - eachByte)
 }
 
-// escapeLen is the length of the escape that text begins with, 0 for none.
+// escapeLen returns the length of the escape at the beginning of text, or 0 for none.
 func escapeLen(text []byte) int {
 	if len(text) < 2 {
 		return 0

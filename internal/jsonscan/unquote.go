@@ -7,8 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Unquote gives the text of a valid JSON string. Where there is no escape in
-// it, that is a part of quoted.
+// Unquote returns the text of a valid JSON string. Without escapes, the result is a part of quoted.
 func Unquote(quoted []byte) ([]byte, error) {
 	text := quoted[1 : len(quoted)-1]
 	if bytes.IndexByte(text, '\\') < 0 {
@@ -32,8 +31,8 @@ func AppendUnquoted(dst, quoted []byte) ([]byte, error) {
 	return append(dst, text...), nil
 }
 
-// escaped decodes the escape that text begins with, and a second one where it
-// takes two; 0 bytes for half a surrogate pair.
+// escaped decodes the escape at the beginning of text, including the second one of a surrogate
+// pair. It returns 0 bytes for half a surrogate pair.
 func escaped(text []byte) (rune, int) {
 	switch c := text[1]; c {
 	case 'b':

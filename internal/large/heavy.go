@@ -13,9 +13,9 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// Heavy are the ways in which traces grow to so many megabytes: Turn takes about how
-// many. They are the turns of Shapes, and others that are heavy by a few crossings, or by
-// many that say next to nothing.
+// Heavy are the ways in which traces grow to a number of megabytes: the argument of Turn is
+// approximately that number. They include turns of Shapes, and others that are heavy because of a
+// few crossings, or because of many that say next to nothing.
 var Heavy = []Shape{
 	{"stream", of(stream, 21_900)},
 	{"streams", of(streams, 21_700)},
@@ -37,13 +37,13 @@ var Heavy = []Shape{
 	{"tiny", tiny},
 }
 
-// of is a turn by its megabytes, of which each is so many crossings.
+// of returns a turn by its megabytes. Each megabyte corresponds to the given number of crossings.
 func of(turn func(int) adk.Config, crossings int) func(int) adk.Config {
 	return func(megabytes int) adk.Config { return turn(megabytes * crossings) }
 }
 
-// times are readings of the clock, the shortest lines that there are; no trace has more
-// crossings than these of 92 MB.
+// times reads the clock, which makes the shortest possible lines. No trace may have more crossings
+// than these lines in 92 MB.
 func times(megabytes int) adk.Config {
 	const ofOne = 41_600
 	return agent(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -54,7 +54,7 @@ func times(megabytes int) adk.Config {
 	})
 }
 
-// texts are a few messages that are as long as lines may be.
+// texts stores a few messages, each as long as a line may be.
 func texts(megabytes int) adk.Config {
 	const longest = 30 << 20
 	return agent(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -73,15 +73,14 @@ func texts(megabytes int) adk.Config {
 	})
 }
 
-// depth is an agent that calls an agent, as deep as traces may nest, and each has
-// something to say.
+// depth is an agent that calls an agent and so on, as deep as traces may nest; each says something.
 func depth(megabytes int) adk.Config {
 	const levels, ofOne = 9_900, 740 // the bytes of a level that says nothing
 	said := strings.Repeat("going down ", max(0, megabytes*1_000_000/levels-ofOne)/11)
 	return nested(levels, said)
 }
 
-// strands are ten thousand strands at once, and again.
+// strands forks ten thousand strands at once, repeatedly.
 func strands(megabytes int) adk.Config {
 	const width, ofOne = 10_000, 240 // the bytes of a strand
 	return agent(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -101,17 +100,17 @@ func strands(megabytes int) adk.Config {
 	})
 }
 
-// fetches are of ten thousand messages each, all of them others.
+// fetches fetches ten thousand messages repeatedly, all of them different.
 func fetches(megabytes int) adk.Config {
 	const each, ofOne = 10_000, 186 // the bytes of a message
 	return fetching(each, megabytes*1_000_000/(each*ofOne))
 }
 
-// fetch is one fetch of all that there is.
+// fetch fetches everything at once.
 func fetch(megabytes int) adk.Config { return fetching(megabytes*5_370, 0) }
 
-// fetching fetches so many messages in the first iteration, and so many others in each of
-// so many more.
+// fetching fetches each messages in the first iteration, and as many others in each of more
+// iterations.
 func fetching(each, more int) adk.Config {
 	config := agent(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		if _, err := dc.Messages().Fetch(ctx); err != nil {
@@ -145,7 +144,7 @@ func film(megabytes int) adk.Config {
 		media, err := adk.NewMedia(adk.MediaInit{ID: "film", Kind: adk.MediaVideo, MIMEType: "video/mp4", Filename: "film.mp4",
 			TrustTier: adk.TrustFirstParty, ModalityHazard: adk.HazardInert,
 			Reader: adk.MediaFunc(func(context.Context) (io.ReadCloser, error) {
-				return io.NopCloser(bytes.NewReader(make([]byte, megabytes*750_000))), nil // of base64, a third more
+				return io.NopCloser(bytes.NewReader(make([]byte, megabytes*750_000))), nil // base64 makes it a third longer
 			})})
 		if err != nil {
 			return err
@@ -157,26 +156,27 @@ func film(megabytes int) adk.Config {
 	})
 }
 
-// The most megabytes of a trace whose values stay: any of more is refused as those are.
+// mostStaying is the largest number of megabytes of a trace whose values stay in memory. A larger
+// trace would be refused.
 const mostStaying = 16
 
-// again is one key of a stash, which is set again and again to a list of small objects.
+// again sets one key of a stash repeatedly to a list of small objects.
 func again(megabytes int) adk.Config {
 	return stashing(megabytes, func(int) string { return "k" }, map[string]any{"a": 1})
 }
 
-// keys are many keys of a stash, each with a list of small objects.
+// keys sets many keys of a stash, each to a list of small objects.
 func keys(megabytes int) adk.Config {
 	return stashing(min(megabytes, mostStaying), func(i int) string { return "k" + strconv.Itoa(i) }, map[string]any{"a": 1})
 }
 
-// lists are many keys of a stash, each with a list of lists of lists.
+// lists sets many keys of a stash, each to a list of lists of lists.
 func lists(megabytes int) adk.Config {
 	return stashing(min(megabytes, mostStaying), func(i int) string { return "k" + strconv.Itoa(i) }, []any{[]any{}, []any{}})
 }
 
-// stashing sets lists of a hundred thousand values, each of about eight bytes, until there
-// are so many megabytes.
+// stashing sets lists of a hundred thousand values of about eight bytes each, until they have the
+// given number of megabytes.
 func stashing(megabytes int, path func(i int) string, one any) adk.Config {
 	const each, ofOne = 100_000, 8 // the bytes of a value
 	return agent(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -189,10 +189,10 @@ func stashing(megabytes int, path func(i int) string, one any) adk.Config {
 	})
 }
 
-// dense is a list of so many values.
+// dense returns a list of n equal values.
 func dense(n int, one any) []any { return slices.Repeat([]any{one}, n) }
 
-// payloads are thoughts with lists of small objects.
+// payloads adds thoughts with lists of small objects.
 func payloads(megabytes int) adk.Config {
 	const each, ofOne = 100_000, 8
 	return agent(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -211,7 +211,7 @@ func payloads(megabytes int) adk.Config {
 	})
 }
 
-// tiny is one fetch of all standing instructions, which are as short as records get.
+// tiny fetches all standing instructions at once, which are the shortest possible records.
 func tiny(megabytes int) adk.Config {
 	const ofOne = 40 // the bytes of a record
 	config := agent(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -228,11 +228,11 @@ func tiny(megabytes int) adk.Config {
 	return config
 }
 
-// fetched is a shelf of records that are made when they are fetched.
+// fetched is a collection whose records are made when they are fetched.
 type fetched[R adk.Record] struct {
 	adk.Collection[R]
 	make func() ([]R, error)
 }
 
-// Fetch makes them.
+// Fetch makes the records.
 func (f fetched[R]) Fetch(context.Context, adk.Scope) ([]R, error) { return f.make() }

@@ -18,11 +18,11 @@ import (
 // Shape is one way in which turns grow.
 type Shape struct {
 	Name string
-	// Turn is the config of a turn of about so many crossings.
+	// Turn returns the config of a turn of approximately the given number of crossings.
 	Turn func(crossings int) adk.Config
 }
 
-// Shapes are all ways in which turns grow here.
+// Shapes are the ways in which turns grow with their number of crossings.
 var Shapes = []Shape{
 	{"stream", stream},
 	{"streams", streams},
@@ -34,7 +34,7 @@ var Shapes = []Shape{
 	{"asks", asks},
 }
 
-// Named is the shape of a name among Shapes, and reports whether there is one.
+// Named returns the shape with a name, and whether Shapes has one.
 func Named(name string) (Shape, bool) {
 	for _, s := range Shapes {
 		if s.Name == name {
@@ -44,8 +44,8 @@ func Named(name string) (Shape, bool) {
 	return Shape{}, false
 }
 
-// Write runs a turn of about so many crossings and writes its trace. The error says
-// what went wrong in the turn, or why its trace could not be written.
+// Write runs a turn of approximately the given number of crossings and writes its trace. The error
+// says what failed in the turn, or why its trace could not be written.
 func (s Shape) Write(w io.Writer, crossings int) error {
 	recorder := replay.Record(w)
 	runner, err := adk.NewRunner(fakes.Deterministic(s.Turn(crossings), recorder))
@@ -103,7 +103,8 @@ func nesting(crossings int) adk.Config {
 	return nested(crossings/ofOne, "going down")
 }
 
-// nested is an agent that says something and calls an agent that does the same, so deep.
+// nested is an agent that says something and calls an agent that does the same, with the given
+// number of levels.
 func nested(levels int, said string) adk.Config {
 	var level func(left int) execution
 	level = func(left int) execution {
@@ -123,8 +124,7 @@ func nested(levels int, said string) adk.Config {
 	return agent(level(levels))
 }
 
-// history is a conversation of many iterations, in each of which a message and a call
-// of a tool are kept.
+// history is a conversation of many iterations, each of which stores a message and a tool call.
 func history(crossings int) adk.Config {
 	const ofOne = 22 // the crossings of an iteration
 	tool := fakes.NewTool("weather", "Tells the weather in a city.", "4 °C")
@@ -160,16 +160,16 @@ func said(i int, at time.Time) (*adk.Message, error) {
 	return adk.NewMessage(adk.MessageInit{ID: "m" + strconv.Itoa(i), Role: adk.RoleAssistant, Content: "It is 4 °C in Oslo.", CreatedAt: at, UpdatedAt: at})
 }
 
-// parallel is a model that asks for a hundred tools at once, again and again.
+// parallel is a model that calls a hundred tools at once, repeatedly.
 func parallel(crossings int) adk.Config { return atOnce(100, crossings) }
 
-// wide is a model that asks for all its tools at once.
+// wide is a model that makes all its tool calls at once.
 func wide(crossings int) adk.Config { return atOnce(max(1, crossings/crossingsOfCall), crossings) }
 
-// crossingsOfCall are the crossings of a call in a strand of its own.
+// crossingsOfCall is the number of crossings of a tool call in a strand of its own.
 const crossingsOfCall = 9
 
-// atOnce is a model that asks for so many tools at once, again and again.
+// atOnce is a model that calls width tools at once, repeatedly.
 func atOnce(width, crossings int) adk.Config {
 	tool := fakes.NewTool("weather", "Tells the weather in a city.", "4 °C")
 	tool.Repeat = true
@@ -192,7 +192,7 @@ func atOnce(width, crossings int) adk.Config {
 	}, tool.Tool())
 }
 
-// arguments are calls of tools with arguments of many small values.
+// arguments calls tools with arguments of many small values.
 func arguments(crossings int) adk.Config {
 	const values, ofOne = 100, 6
 	tool := fakes.NewTool("sum", "Adds numbers.", strings.Repeat("4", 20))
@@ -212,7 +212,7 @@ func arguments(crossings int) adk.Config {
 	}, tool.Tool())
 }
 
-// asks are questions to a model, of a kilobyte each.
+// asks asks a model repeatedly, with a kilobyte each time.
 func asks(crossings int) adk.Config {
 	const ofOne = 2
 	type question struct{ Model, Prompt string }
@@ -229,8 +229,8 @@ func asks(crossings int) adk.Config {
 	})
 }
 
-// Trace is the trace of a turn of a shape. The turns here run as they should: a failure
-// is a mistake of this package, and panics.
+// Trace returns the trace of a turn of a shape. It panics if the turn fails, which would be a
+// mistake in this package.
 func (s Shape) Trace(crossings int) []byte {
 	var written bytes.Buffer
 	if err := s.Write(&written, crossings); err != nil {

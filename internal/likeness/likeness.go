@@ -1,5 +1,5 @@
-// Package likeness says how much two requests have in common, so that a changed one can be
-// held against the recorded one that it most likely was.
+// Package likeness measures how much two requests have in common, so that a changed request can be
+// matched with the recorded one that it most likely was.
 package likeness
 
 import (
@@ -12,22 +12,23 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Likeness is what an ask is compared by with another one that may answer it: who is
-// asked, of a request over HTTP its method and path, and the words of the request.
+// Likeness is what an ask is compared by with another one that may answer it: whom it asks, the
+// method and path of a request over HTTP, and the words of the request.
 type Likeness struct {
 	Of, Method, Path string
 	Words            *Words
 }
 
-// Of is what an ask is compared by.
+// Of returns the likeness of an ask.
 func Of(x *adk.Crossing) *Likeness {
 	var request struct{ Method, Path string }
-	_ = json.Unmarshal(x.JSON, &request) // what is no object has neither
+	_ = json.Unmarshal(x.JSON, &request) // a request that is not an object has neither
 	return &Likeness{x.Name, request.Method, request.Path, wordsOf(x.JSON)}
 }
 
-// AsksAt reports whether two requests ask by the same method on the same path, or outside HTTP. The
-// model that some servers have in the path is what is asked there, and no part of where.
+// AsksAt reports whether two requests use the same method and path, or neither is a request over
+// HTTP. Some servers have the model in the path; the model is part of what is asked and is ignored
+// here.
 func (l *Likeness) AsksAt(other *Likeness) bool {
 	if l.Method != other.Method || l.Path == other.Path {
 		return l.Method == other.Method
@@ -38,11 +39,13 @@ func (l *Likeness) AsksAt(other *Likeness) bool {
 	})
 }
 
-// beforeModels are the folders in which servers have their models: /v1beta/models/flash:generateContent,
-// /openai/deployments/small/chat/completions, /model/small/invoke.
+// beforeModels are the path segments after which servers have the model:
+// /v1beta/models/flash:generateContent, /openai/deployments/small/chat/completions,
+// /model/small/invoke.
 var beforeModels = []string{"/models/", "/deployments/", "/model/"}
 
-// withoutModel is a path without what follows a folder; empty where it does not have that.
+// withoutModel returns a path without the segment after folder, or "" if the path does not contain
+// folder followed by such a segment.
 func withoutModel(path, folder string) string {
 	before, behind, _ := strings.Cut(path, folder)
 	if end := strings.IndexAny(behind, "/:"); end >= 0 {
@@ -51,22 +54,23 @@ func withoutModel(path, folder string) string {
 	return ""
 }
 
-// Words are the words of a request, and how many there are. An id that was made at random is
-// another one in the next request like it, and so counts where both have the same, and else not.
+// Words counts the words of a request. A random id differs in the next similar request; therefore
+// an id counts only if both requests have it.
 type Words struct {
 	count, ids map[string]int
 	all, allID int
 }
 
-// Alike is the part of the words of two requests that are in both: 1 for the same.
+// Alike returns the fraction of the words of two requests that both have: 1 for equal requests.
 func Alike(a, b *Words) float64 {
 	return part(inBoth(a.count, b.count), inBoth(a.ids, b.ids), a, b)
 }
 
-// AtMost is what Alike is at most, as far as the numbers of words say.
+// AtMost returns an upper bound of Alike that depends only on the numbers of words.
 func AtMost(a, b *Words) float64 { return part(min(a.all, b.all), min(a.allID, b.allID), a, b) }
 
-// part is which part of the words of two requests so many are, and so many ids.
+// part returns which fraction of the words of two requests the given numbers of common words and
+// ids are.
 func part(words, ids int, a, b *Words) float64 {
 	if all := a.all + b.all + 2*ids; all > 0 {
 		return 2 * float64(words+ids) / float64(all)
@@ -81,9 +85,10 @@ func inBoth(a, b map[string]int) (both int) {
 	return both
 }
 
-// Parts are the words of a short request taken to pieces: a key such as cache:docs:login is one
-// word, and another key none of it, though they have most in common. It is nil of a request that
-// has more than a few words, of which some are the same where it was changed.
+// Parts returns the words of a short request, split into their parts. A key such as
+// cache:docs:login is a single word and differs entirely from another key, although most of their
+// parts are equal. Parts returns nil for a request with more than a few words, since enough of its
+// whole words stay the same when it changes.
 func Parts(request json.RawMessage) *Words {
 	if wordsOf(request).all > few {
 		return nil
@@ -95,14 +100,15 @@ func Parts(request json.RawMessage) *Words {
 	})
 }
 
-// few is how many words a short request has at most.
+// few is the largest number of words of a short request.
 const few = 4
 
-// RandomID finds the UUIDs that are made at random, in full or but for their time: versions 4 and 7.
+// RandomID matches random UUIDs: version 4, which is all random, and version 7, which begins with a
+// time.
 var RandomID = regexp.MustCompile(`(?i)[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`)
 
-// SameButForIDs reports whether two requests say the same, but for such ids: these are others in
-// each run. Of two that differ elsewhere it reads no further than there.
+// SameButForIDs reports whether two requests are equal except for random UUIDs, which differ in
+// each run. It stops reading at the first other difference.
 func SameButForIDs(a, b json.RawMessage) bool {
 	if len(a) != len(b) {
 		return false
@@ -120,7 +126,7 @@ func SameButForIDs(a, b json.RawMessage) bool {
 	return true
 }
 
-// endOfID is where the id ends that a place of a text is in; 0 where it is in none.
+// endOfID returns the end of the id that contains a position of a text, or 0 if there is none.
 func endOfID(text []byte, at int) int {
 	from := max(0, at-sizeOfID+1)
 	for _, id := range RandomID.FindAllIndex(text[from:min(len(text), at+sizeOfID)], -1) {
@@ -136,7 +142,7 @@ const (
 	hyphensOfID = 4
 )
 
-// withoutIDs counts the ids of a word, and gives what is left of it.
+// withoutIDs counts the ids in a word and returns the word without them.
 func (w *Words) withoutIDs(name, word string) string {
 	if len(word) < sizeOfID || strings.Count(word, "-") < hyphensOfID {
 		return word
@@ -148,11 +154,11 @@ func (w *Words) withoutIDs(name, word string) string {
 	})
 }
 
-// wordsOf counts the words of a request, each with the member that it stands in, and
-// all other values. It goes through the request once.
+// wordsOf counts the words of a request, each together with the name of its member, and all other
+// values. It walks the request once.
 func wordsOf(request json.RawMessage) *Words { return countIn(request, (*Words).add) }
 
-// add counts a word; what had nothing but ids in it is none.
+// add counts a word, unless it is empty because it consisted of ids.
 func (w *Words) add(name, word string) {
 	if word != "" {
 		w.count[name+"="+word]++
@@ -160,7 +166,7 @@ func (w *Words) add(name, word string) {
 	}
 }
 
-// countIn is wordsOf with what counts a word of a text.
+// countIn walks a request and calls add for each word of its texts.
 func countIn(request json.RawMessage, add func(words *Words, name, word string)) *Words {
 	words := &Words{count: map[string]int{}, ids: map[string]int{}}
 	var value any

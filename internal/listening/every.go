@@ -1,4 +1,4 @@
-// Package listening makes listeners of all events at once.
+// Package listening makes listeners for all events.
 package listening
 
 import (
@@ -8,8 +8,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Every are listeners that hear all events of both buses: hear is told the kind of each,
-// and its payload, which is of the type that the listener of that event takes.
+// Every returns listeners for all events of both buses. They call hear with the kind of the event
+// and its payload, which has the type that the listener of that event takes.
 func Every(hear func(kind adk.Kind, event any)) (functional adk.Functional, observability adk.Observability) {
 	for _, listeners := range []reflect.Value{reflect.ValueOf(&functional).Elem(), reflect.ValueOf(&observability).Elem()} {
 		for field, listener := range listeners.Fields() {

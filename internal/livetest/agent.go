@@ -14,27 +14,27 @@ import (
 // ExecutorFunc is a live executor.
 type ExecutorFunc = func(context.Context, *adk.DispatchContext, *adk.Helpers) error
 
-// Source is a trace in memory.
+// Source returns a trace in memory.
 func Source(name string, trace []byte) corpus.Source {
 	return corpus.Source{Name: name, Size: int64(len(trace)), Open: func() (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(trace)), nil
 	}}
 }
 
-// Agent is a program that people change: each field is one change of it.
+// Agent is a program that changes between versions: each field is one change.
 type Agent struct {
 	Hello    string // another greeting
 	Insert   func(city string) string
-	Replaced func(city string) string // another answer altogether
+	Replaced func(city string) string // a different answer
 	Unit     string                   // another argument of the tool
-	Mood     bool                     // one stash entry more
+	Mood     bool                     // an additional stash entry
 	Quiet    bool                     // no log line
 	NoTool   bool                     // the tool is not called
 	Fails    bool                     // it returns an error
 	Log      string                   // another log line
 }
 
-// Of is the executor of the agent for a turn about one city.
+// Of returns the executor of the agent for a turn about one city.
 func (a Agent) Of(city string) ExecutorFunc {
 	return func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		if !a.Quiet {
@@ -72,7 +72,7 @@ func (a Agent) answer(city string) string {
 	return fmt.Sprintf("%s to you%s in %s! It will rain for %d hours, take an umbrella.", OrElse(a.Hello, "Hello"), inserted, city, 3*len(city))
 }
 
-// OrElse is a text, or the usual one where it is empty.
+// OrElse returns text, or usual if text is empty.
 func OrElse(text, usual string) string {
 	if text == "" {
 		return usual
@@ -80,7 +80,7 @@ func OrElse(text, usual string) string {
 	return text
 }
 
-// Texts are the causes of a report, with how many traces each hits.
+// Texts returns the causes of a report, each with its number of traces.
 func Texts(r *corpus.Report) (all []string) {
 	for _, c := range r.Causes {
 		all = append(all, fmt.Sprintf("%d %s", len(c.Traces), c.Text))

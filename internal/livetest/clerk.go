@@ -21,26 +21,26 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// Clerk is an agent that asks a model over HTTP with what it remembers, asks a person
-// before it books, streams what it says, and shows a picture: what of it can be changed is
-// a field, and the zero Clerk does as it was recorded.
+// Clerk is an agent that asks a model over HTTP with what it remembers, asks a person before it
+// books, streams its answer, and attaches a picture. Each field is one change of it; the zero Clerk
+// behaves as recorded.
 type Clerk struct {
-	Forgetful bool   // memories stay out of the request
-	Seats     int    // the tool is asked for another number, unless 0
-	Fare      string // the tool answers otherwise, unless empty
-	Early     bool   // the note is kept before the booking
-	Twice     bool   // the tool is asked again
+	Forgetful bool   // the request has no memories
+	Seats     int    // another argument of the tool, unless 0
+	Fare      string // the tool answers differently, unless ""
+	Early     bool   // the stash is set before the booking
+	Twice     bool   // the tool is called again
 	Unacked   bool   // the turn is not acked
-	Picture   string // another file, unless empty
-	Adds      bool   // the answer is added where it was stored
+	Picture   string // another file, unless ""
+	Adds      bool   // the answer is added and not stored
 	Ungated   bool   // nobody is asked before it books
-	Pieces    bool   // what is said is streamed word by word
-	Again     bool   // the model is asked again, whatever it has answered
-	Notes     bool   // the answer is noted, under a new id
-	Watch     bool   // it looks at a clock of its own
+	Pieces    bool   // the answer is streamed word by word
+	Again     bool   // the model is asked again, whatever it answered
+	Notes     bool   // the answer is stored as a memory, under a new id
+	Watch     bool   // it uses a constant time and not the turn's clock
 }
 
-// Record records a turn of a clerk whose person answers so, for one city.
+// Record records a turn of the clerk for one city, with the person's answer.
 func (c Clerk) Record(t *testing.T, city string, person fakes.Answer) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -53,13 +53,13 @@ func (c Clerk) Record(t *testing.T, city string, person fakes.Answer) []byte {
 	return out.Bytes()
 }
 
-// Turn is what the clerk is told.
+// Turn returns the raw turn of the clerk.
 func (Clerk) Turn() adk.RawTurn { return adk.RawTurn{SystemPrompt: "You book journeys."} }
 
-// day is long ago.
+// day is a fixed time in the past.
 var day = time.Date(2024, 12, 31, 0, 0, 0, 0, time.UTC)
 
-// Config is the clerk as an engine runs it, for somebody who wants to go to a city.
+// Config returns the config of the clerk, for somebody who wants to go to a city.
 func (c Clerk) Config(city string) adk.Config {
 	memory := tracetest.Must(adk.NewMemory(adk.MemoryInit{ID: "seat", Content: "The user likes windows.", Confidence: new(0.9), Importance: new(0.5), CreatedAt: day, UpdatedAt: day}))
 	return adk.Config{
@@ -96,7 +96,7 @@ func (Clerk) remember(ctx context.Context, tc *adk.TurnContext, next adk.Next) e
 	return nil
 }
 
-// serve is one answer of the clerk.
+// serve is the whole turn of the clerk's executor.
 func (c Clerk) serve(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers, city string) error {
 	if err := c.ask(ctx, dc, city); err != nil {
 		return err
@@ -166,7 +166,7 @@ func (provider) RoundTrip(request *http.Request) (*http.Response, error) {
 		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body))}, nil
 }
 
-// say streams an answer, keeps it, and ends the dispatch.
+// say streams an answer, stores it, and ends the dispatch.
 func (c Clerk) say(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers, text string) error {
 	pieces := []string{text}
 	if c.Pieces {

@@ -17,21 +17,21 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// Desk is a small agent of a help desk: what of it can be changed is a field.
+// Desk is a small agent of a help desk. Each field is something that can be changed.
 type Desk struct {
 	Prompt     string
 	Schema     string
 	StashKey   string
-	Input      []string // of the dispatch: guard, budget, audit
-	Retry      bool     // the tool is asked again when it fails
+	Input      []string // the middlewares of the dispatch: guard, budget, audit
+	Retry      bool     // the tool is called again
 	StoreTwice bool
-	Impatient  bool // a sibling is cancelled when the first answer is there
-	Clockless  bool // ids come from a counter of its own
+	Impatient  bool // a sibling is cancelled when the first answer has come
+	Clockless  bool // ids come from a counter of the agent
 	Ids        *int
 	Asked      string
 }
 
-// NewDesk is a desk that does as it was recorded.
+// NewDesk returns a desk that behaves as recorded.
 func NewDesk() Desk {
 	return Desk{
 		Prompt:   "You are the help desk of a shop. Be brief. " + strings.Repeat("Never promise a refund. ", 20),
@@ -43,12 +43,12 @@ func NewDesk() Desk {
 	}
 }
 
-// Turn is what the desk is asked.
+// Turn returns the raw turn of the desk.
 func (d Desk) Turn() adk.RawTurn {
 	return adk.RawTurn{SystemPrompt: d.Prompt, Instructions: []string{"Answer in English."}}
 }
 
-// Config is the desk as an engine runs it.
+// Config returns the config of the desk.
 func (d Desk) Config() adk.Config {
 	asked := time.Date(2024, 12, 31, 0, 0, 0, 0, time.UTC)
 	question := tracetest.Must(adk.NewMessage(adk.MessageInit{ID: "q1", Role: adk.RoleUser, Content: "Where are my orders A1 and B2?", CreatedAt: asked, UpdatedAt: asked}))
@@ -123,7 +123,7 @@ func (d Desk) model(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers
 	return errors.Join(errs...)
 }
 
-// ask asks the tool about one order and keeps the answer.
+// ask asks the tool about one order and stores the answer.
 func (d Desk) ask(ctx context.Context, dc *adk.DispatchContext, order string) error {
 	if order == "B2" {
 		if err := dc.Sleep(ctx, time.Second); err != nil {

@@ -1,3 +1,3 @@
-// Package livetest has agents as users write them, for tests that run recorded turns
-// again on changed code.
+// Package livetest provides agents such as users write, for tests that replay recorded turns on
+// changed code.
 package livetest

@@ -20,7 +20,7 @@ type Version struct {
 	Raw    adk.RawTurn
 }
 
-// WeatherVersion is a turn with a tool and two iterations.
+// WeatherVersion returns a turn with a tool and two iterations.
 func WeatherVersion(script fakes.Script) Version {
 	return Version{
 		Config: adk.Config{
@@ -42,12 +42,12 @@ func WeatherVersion(script fakes.Script) Version {
 	}
 }
 
-// AskAndSay is a script that asks for the weather of a city and then says an answer.
+// AskAndSay returns a script that asks for the weather of a city and then says an answer.
 func AskAndSay(city, answer string) fakes.Script {
 	return fakes.Script{{fakes.Call("weather", `{"city":"`+city+`"}`)}, {fakes.Say(answer), fakes.Ack()}}
 }
 
-// Record runs a version, and gives the trace of it.
+// Record runs a version and returns its trace.
 func (v Version) Record(t testing.TB) *trace.Trace {
 	t.Helper()
 	var out bytes.Buffer
@@ -59,7 +59,7 @@ func (v Version) Record(t testing.TB) *trace.Trace {
 	return recorded
 }
 
-// InsertSpy puts a middleware between two others, which does nothing but look.
+// InsertSpy inserts a middleware between two others that only looks at the turn.
 func InsertSpy(v *Version) {
 	v.Config.TurnInput = slices.Insert(slices.Clone(v.Config.TurnInput), 1, adk.TurnMiddleware{
 		Name: "spy", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {

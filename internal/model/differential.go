@@ -17,9 +17,9 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// Check runs a turn of one strand without runtime.Goexit and holds what came
-// of it against what the model predicts. It says where the two part first; an
-// empty text is that they agree.
+// Check runs a turn, which must have one strand and no runtime.Goexit, and compares the outcome
+// with the model's prediction. It returns a description of the first difference, or "" if they
+// agree.
 func Check(t turn.Turn) string {
 	want := Predict(t)
 	seen := &Spectator{fold: state.New()}
@@ -55,7 +55,7 @@ func firstDifference(what string, want, got []string) string {
 	return ""
 }
 
-// Spectator is a probe that sees the events of a run, and its end.
+// Spectator is a probe that observes the events of a run and the state at its end.
 type Spectator struct {
 	events []string
 	fold   *state.Fold
@@ -63,7 +63,7 @@ type Spectator struct {
 	err    error
 }
 
-// Observe begins the run.
+// Observe returns the observer of the run.
 func (s *Spectator) Observe(adk.RunInfo) adk.Observer { return s }
 
 // Begin does nothing.
@@ -75,7 +75,7 @@ func (*Spectator) Park(int, func() bool) {}
 // Resume does nothing.
 func (*Spectator) Resume(int) {}
 
-// Tell keeps events in words.
+// Tell keeps a description of each event.
 func (s *Spectator) Tell(x *adk.Crossing) {
 	s.err = errors.Join(s.err, s.fold.Apply(x))
 	if wire.EndsTurn(x) || wire.EndsDispatch(x) {
@@ -99,8 +99,8 @@ func (s *Spectator) visible() []string {
 	return append(lines, stashLines("", maps.Clone(s.last.Stash()))...)
 }
 
-// eventLine is an event in the model's words: the fields of its payload by their names,
-// and of which dispatch it is.
+// eventLine describes an event in the model's form: the fields of its payload by their names, and
+// the dispatch that it belongs to.
 func eventLine(x *adk.Crossing) string {
 	words, of := x.Kind.String(), ""
 	for field, value := range reflect.ValueOf(x.Payload).Fields() {
@@ -119,8 +119,8 @@ func eventLine(x *adk.Crossing) string {
 	return words + of
 }
 
-// isLeftOut reports whether the model says nothing of a field: of times and of made ids, and
-// of what a contract can say of no value, which are results and the errors of user code.
+// isLeftOut reports whether the model ignores a field: times and made ids, and values that a
+// contract cannot predict, which are results and the errors of user code.
 func isLeftOut(field reflect.StructField) bool {
 	switch field.Type {
 	case reflect.TypeFor[time.Time](), reflect.TypeFor[adk.Span](), reflect.TypeFor[adk.ToolResult](), reflect.TypeFor[error]():
@@ -129,8 +129,9 @@ func isLeftOut(field reflect.StructField) bool {
 	return slices.Contains([]string{"TurnID", "DispatchID", "ParentID"}, field.Name)
 }
 
-// fieldText is a field of a payload in words; what is a hash, or an object, is there or not.
-// It panics where it has none: what it passed over, no turn would be held to.
+// fieldText describes a field of a payload. Of a hash or an object it says only whether there is
+// one. It panics for a field that it does not know, because a field that it skipped would never be
+// checked.
 func fieldText(name string, value reflect.Value) string {
 	if value.Type() == reflect.TypeFor[any]() {
 		return fmt.Sprintf("%#v", value.Interface())
@@ -168,14 +169,14 @@ func fieldText(name string, value reflect.Value) string {
 }
 
 func codeAndStage(e *adk.Error) string {
-	if e.Stage == "" { // the contract asks for a name where a pipeline failed (PIP-5)
+	if e.Stage == "" { // the contract asks for a name if a pipeline failed (PIP-5)
 		return string(e.Code)
 	}
 	return fmt.Sprintf("%s in %s/%s", e.Code, e.Stage, e.Name)
 }
 
-// bearing is the name of the dispatch that an event bears; nothing where user code
-// gave it no origin (EVT-10).
+// bearing describes the dispatch that an event belongs to. It is empty if user code gave the event
+// no origin (EVT-10).
 func bearing(o adk.Origin) string {
 	if o == (adk.Origin{}) {
 		return ""

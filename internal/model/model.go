@@ -1,5 +1,5 @@
-// Package model runs a turn by the contract alone, without an engine: the dumb twin that
-// says what the engine has to make of it.
+// Package model predicts the outcome of a turn from the contract alone, without an engine. It is
+// deliberately simple; the engine's outcome is compared with it.
 package model
 
 import (
@@ -17,25 +17,24 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// This file is a model of the contract: small, slow, and without cleverness. It
-// reads a Turn and says which events an engine has to emit, in which order, and
-// what the turn's sets hold at its end. It is written from the contract and not
-// from the engine, so that the two can be held against each other. It knows
-// turns of one strand without runtime.Goexit.
+// This file is a model of the contract: small, slow and without cleverness. It reads a Turn and
+// predicts which events an engine must emit, in which order, and what the turn's sets hold at its
+// end. It is written from the contract and not from the engine, so that the two can be compared. It
+// supports turns with one strand and without runtime.Goexit. Comments such as "RUN-4" name the
+// rules of the contract that a function implements.
 
-// Prediction is what has to come of a turn.
+// Prediction is the expected outcome of a turn.
 type Prediction struct {
-	// Refused is the code with which what was given is refused; then nothing else
-	// happens.
+	// Refused is the code with which the turn's input is refused; then nothing else happens.
 	Refused error
-	// Events are the events in words, as eventLine says them.
+	// Events are the events, in the form of eventLine.
 	Events []string
-	// Visible is what the turn holds at its end: a line for each record, tool and
-	// stash path, the records in order.
+	// Visible is what the turn holds at its end: a line for each record, tool and stash path, with
+	// the records in order.
 	Visible []string
 }
 
-// Predict says what has to come of a turn.
+// Predict returns the expected outcome of a turn.
 func Predict(t turn.Turn) Prediction {
 	m := &model{turn: t, root: newModelScope(t.Scripts), kept: newModelSets()}
 	if m.refused() {
@@ -119,12 +118,12 @@ func (m *model) standalone() {
 	m.world = d.world
 }
 
-// modelFailure is a failure of a stage.
+// modelFailure is the failure of a stage.
 type modelFailure struct {
 	code        adk.Code
 	stage, name string
 	cause       error
-	inTime      bool // it came before the turn was aborted (ABT-8)
+	inTime      bool // it happened before the turn was aborted (ABT-8)
 }
 
 func (f *modelFailure) String() string {
@@ -136,8 +135,8 @@ func (f *modelFailure) String() string {
 
 func (f *modelFailure) err() error { return &adk.Error{Code: f.code, Cause: f.cause} }
 
-// fails says what an error that a stage returned makes of the turn: ABT-2, ABT-3,
-// ABT-13. It reports whether it is a failure.
+// fails decides what an error that a stage returned does to the turn: ABT-2, ABT-3, ABT-13. It
+// reports whether the error is a failure.
 func (m *model) fails(err error) bool {
 	_, panics := err.(panicked)
 	switch {
@@ -154,8 +153,8 @@ func (m *model) fails(err error) bool {
 	return true
 }
 
-// isAbortError: ABT-2; GAT-1 and ABT-10 for gates, ABT-13 for panics. What is
-// joined with another error is a failure like any other.
+// isAbortError: ABT-2; GAT-1 and ABT-10 for gates, ABT-13 for panics. An abort error that is joined
+// with another error is an ordinary failure.
 func isAbortError(err error) bool {
 	for ; err != nil; err = errors.Unwrap(err) {
 		switch e := err.(type) {
@@ -172,7 +171,7 @@ func isAbortError(err error) bool {
 	return false
 }
 
-// pipeline: PIP-1 to PIP-9. It gives the one failure to report.
+// pipeline: PIP-1 to PIP-9. It returns the single failure to report.
 func (m *model) pipeline(label string, names []string, in *modelScope, d *modelDispatch, iteration int) *modelFailure {
 	var failures []*modelFailure
 	var enter func(at int)
@@ -229,7 +228,7 @@ func (m *model) middleware(path string, h *modelHandle) error {
 type modelDispatch struct {
 	name          string
 	world, parent *world
-	above         *modelDispatch // that it was called from
+	above         *modelDispatch // the dispatch that called it
 	refused       bool           // its own context was done when it was called
 	streams       map[string]*stream
 	handlers      []*modelHandler
@@ -275,12 +274,12 @@ type modelHandler struct {
 
 // change is a store, mutate or delete that waits for the flush.
 type change struct {
-	persist func() error // what write-behind puts off (DEL-6)
+	persist func() error // the write that write-behind delays (DEL-6)
 	apply   func(*world)
 	stored  adk.Record // by a store or a mutate
 }
 
-// dispatch: DSP-2, DSP-3, DSP-5, DSP-7, EVT-7. It gives the error of a nack.
+// dispatch: DSP-2, DSP-3, DSP-5, DSP-7, EVT-7. It returns the error of a nack.
 func (m *model) dispatch(d *modelDispatch, in *modelScope, executor string, input, output []string) error {
 	m.emit("dispatchStart Name=%q", d.name)
 	for !m.stopped(d) {
@@ -317,14 +316,14 @@ func (m *model) iterate(d *modelDispatch, in *modelScope, executor string, input
 	if !d.nacked && !m.aborted {
 		m.flush(d)
 	}
-	if d.failure != nil { // an iteration whose changes were refused is none that finished
+	if d.failure != nil { // an iteration whose changes were refused has not finished
 		return false
 	}
 	m.emit("iterationEnd %d of %q", k, d.name)
 	return true
 }
 
-// failed: PIP-6, DSP-11; the first failure is the dispatch's.
+// failed: PIP-6, DSP-11. The first failure is the dispatch's failure.
 func (m *model) failed(d *modelDispatch, failure *modelFailure) {
 	if failure != nil && d.failure == nil {
 		d.failure = failure
@@ -431,7 +430,7 @@ func (m *model) nack(d *modelDispatch, cause error) error {
 	return nil
 }
 
-// modelScope is a set of scripts and which of their seams were called.
+// modelScope is a set of scripts, with the number of calls of each of their seams.
 type modelScope struct {
 	scripts []turn.Script
 	called  map[string]int
@@ -449,7 +448,7 @@ func (s *modelScope) enter(path string, h *modelHandle) *turn.Body {
 	return turn.FindScript(s.scripts, path, n)
 }
 
-// modelHandle is what a seam call was handed: DET-5.
+// modelHandle is what a seam call was given: DET-5.
 type modelHandle struct {
 	scope    *modelScope
 	world    *world
@@ -459,7 +458,7 @@ type modelHandle struct {
 	ended    bool
 }
 
-// play makes the operations of a body and ends as it does.
+// play performs the operations of a body and ends as the body says.
 func (m *model) play(h *modelHandle, body *turn.Body) error {
 	for i := range body.Ops {
 		op := &body.Ops[i]
@@ -486,7 +485,7 @@ func (m *model) play(h *modelHandle, body *turn.Body) error {
 	return nil
 }
 
-// panicked is a panic on its way to whoever called; there it becomes an error.
+// panicked is a panic that is propagating to the caller, where it becomes an error.
 type panicked struct{ error }
 
 func caught(err error) error {
@@ -496,7 +495,7 @@ func caught(err error) error {
 	return err
 }
 
-// operate makes an operation and gives what it answers.
+// operate performs an operation and returns its error.
 func (m *model) operate(h *modelHandle, op *turn.Op) error {
 	switch op.Kind {
 	case "next": // PIP-3, PIP-10
@@ -507,7 +506,7 @@ func (m *model) operate(h *modelHandle, op *turn.Op) error {
 	case turn.OpCancel: // ABT-1
 		m.aborted = true
 		return nil
-	case turn.OpSettle, turn.OpJoin, "now", "new-id": // in one strand no gate is open here
+	case turn.OpSettle, turn.OpJoin, "now", "new-id": // with one strand, no gate is open here
 		return nil
 	case "off-ack":
 		if off := h.offs[op.Name]; off != nil {
@@ -553,7 +552,7 @@ func (m *model) nested(h *modelHandle, op *turn.Op) error {
 	return m.dispatch(d, newModelScope(n.Scripts), cmp.Or(n.Executor, "model"), n.Input, n.Output)
 }
 
-// onDispatch makes what only a dispatch context offers.
+// onDispatch performs an operation that only a dispatch context offers.
 func (m *model) onDispatch(h *modelHandle, op *turn.Op) (err error, known bool) {
 	d := h.dispatch
 	switch op.Kind {
@@ -658,7 +657,7 @@ func (m *model) executeTool(h *modelHandle, op *turn.Op) error {
 	return nil
 }
 
-// objectOf reads arguments: an object, or JSON text of one.
+// objectOf reads arguments: an object, or the JSON text of one.
 func objectOf(args any) (map[string]any, bool) {
 	if text, ok := args.(string); ok {
 		var object map[string]any
@@ -706,7 +705,7 @@ func (m *model) reportToolCall(d *modelDispatch, op *turn.Op) error {
 	return nil
 }
 
-// onHandle makes what every handle offers.
+// onHandle performs an operation that every handle offers.
 func (m *model) onHandle(h *modelHandle, op *turn.Op) error {
 	switch op.Kind {
 	case "abort": // ABT-1, ABT-12
@@ -720,7 +719,7 @@ func (m *model) onHandle(h *modelHandle, op *turn.Op) error {
 		case op.Asked == nil:
 		case m.aborted && !op.Asked.AfterAbort:
 			return errAborted
-		case !op.Flag || len(op.Asked.Pieces) == 0 || op.Asked.Answer != nil: // else the reader was content
+		case !op.Flag || len(op.Asked.Pieces) == 0 || op.Asked.Answer != nil: // otherwise the reader stopped reading
 			return op.Cause.Err()
 		}
 	case "stash":
@@ -754,7 +753,8 @@ func (m *model) onHandle(h *modelHandle, op *turn.Op) error {
 	return nil
 }
 
-// dispatchName is that of the handle's dispatch; empty outside of one, as of the turn's own.
+// dispatchName returns the name of the handle's dispatch. It is empty outside a dispatch and for
+// the turn's own.
 func (h *modelHandle) dispatchName() string {
 	if h.dispatch == nil {
 		return ""
@@ -762,7 +762,7 @@ func (h *modelHandle) dispatchName() string {
 	return h.dispatch.name
 }
 
-// errAborted is what an aborted turn answers who would begin something.
+// errAborted is the error of an operation that begins in an aborted turn.
 var errAborted = errors.New("the turn is aborted")
 
 func malformed(op *turn.Op) bool { // GAT-5
@@ -781,14 +781,14 @@ func (m *model) waitFor(h *modelHandle, op *turn.Op) error {
 	} else if op.Duration > 0 {
 		result, err = adk.GateTimeout, &adk.Error{Code: adk.E_TURN_GATE_TIMEOUT}
 	} else {
-		m.aborted = true // nobody will come: whoever runs the turn gives it up
+		m.aborted = true // nobody settles the gate, so the caller gives up the turn
 	}
 	m.emit("turnGateClosed GateID=%q Result=%q By=%q of %q", op.Name, result, by, h.dispatchName())
 	return err
 }
 
-// firstSettlement is the one that counts: the earliest that the schema does not
-// refuse, and that is not too late.
+// firstSettlement returns the settlement that counts: the earliest one that the schema accepts and
+// that is not too late.
 func firstSettlement(op *turn.Op) (first *turn.Settlement) {
 	for i := range op.Settle {
 		s := &op.Settle[i]
@@ -818,7 +818,7 @@ func settled(s *turn.Settlement) error {
 	return nil
 }
 
-// oblige makes a call of the storage: RUN-2, RUN-13.
+// oblige calls the storage: RUN-2, RUN-13.
 func (m *model) oblige(of adk.CollectionName, verb string, work func()) error {
 	body := m.root.enter(turntext.StoragePath(of, verb), &modelHandle{ended: true})
 	if body == nil {
@@ -831,7 +831,7 @@ func (m *model) oblige(of adk.CollectionName, verb string, work func()) error {
 	return caught(m.play(&modelHandle{}, body))
 }
 
-// fetch asks the storage and, with Flag, adds what it gives.
+// fetch asks the storage and, if Flag is set, adds the records that it returns.
 func (m *model) fetch(h *modelHandle, op *turn.Op) error {
 	verb := "fetch"
 	if op.Of == adk.Instructions {
@@ -853,7 +853,7 @@ func (m *model) fetch(h *modelHandle, op *turn.Op) error {
 	return err
 }
 
-// recount moves a tool call that counts to what replaces it (SIG-4).
+// recount updates a tool call that counts when another one replaces it (SIG-4).
 func (h *modelHandle) recount(of adk.CollectionName, r adk.Record) {
 	if d := h.dispatch; d != nil && of == adk.ToolCalls && d.checksums[r.Key()] != "" {
 		d.count(r)
@@ -962,7 +962,7 @@ func (w *world) set(path string, value any) error {
 			return refused
 		}
 		branches = append(branches, node)
-		node = next // reading a nil map gives nothing
+		node = next // reading from a nil map gives nil
 	}
 	if tree, ok := value.(map[string]any); ok {
 		if hasDottedKey(tree) {
@@ -1012,7 +1012,7 @@ func withoutNil(tree map[string]any) map[string]any {
 	return c
 }
 
-// lines is what is visible, in words.
+// lines describes what is visible.
 func (w *world) lines() []string {
 	var lines []string
 	for _, of := range slices.Sorted(maps.Keys(w.sets)) {
@@ -1027,7 +1027,7 @@ func visibleLine(of adk.CollectionName, r adk.Record) string {
 	return fmt.Sprintf("%s %s %s", of, r.Key(), r.Digest())
 }
 
-// leaves are the paths of a tree's leaves, sorted (STA-1).
+// leaves returns the paths of a tree's leaves, sorted (STA-1).
 func leaves(prefix string, tree map[string]any) (paths []string) {
 	for key, value := range tree {
 		if child, ok := value.(map[string]any); ok {
@@ -1080,8 +1080,8 @@ func (s *modelSet) remove(key string) {
 	}
 }
 
-// collectionOf is the collection that holds a record.
+// collectionOf returns the collection that holds records of the kind of r.
 func collectionOf(r adk.Record) adk.CollectionName {
-	of, _ := adk.CollectionOf(r.RecordKind()) // it is in one
+	of, _ := adk.CollectionOf(r.RecordKind()) // every record of a turn belongs to one
 	return of
 }

@@ -14,18 +14,17 @@ import (
 	"github.com/adkreplay/adkreplay/internal/jsondiff"
 )
 
-// Answer is put together from the pieces in which it came. The zero Answer is one of which
-// nothing came.
+// Answer is built from the pieces in which it arrives. The zero Answer has received nothing.
 type Answer struct {
-	// Status is that of HTTP, 0 where there is none.
+	// Status is the HTTP status; 0 if there is none.
 	Status int
-	// Usage is what the answer says of tokens, at the latest; nil where it does not.
+	// Usage is the latest report of tokens in the answer; nil if there is none.
 	Usage *Usage
-	// Finish is why the model stopped, in the words of its provider; else empty.
+	// Finish is why the model stopped, in the words of its provider; "" if unknown.
 	Finish string
-	// ID and Model are what the answer calls itself, and who it says has answered.
+	// ID is the answer's own id, and Model the model that it says has answered.
 	ID, Model string
-	// Keep has Message give what is said; without it the words are not kept apart.
+	// Keep says to keep the words of the answer, which Message and Choices return.
 	Keep bool
 
 	said   strings.Builder
@@ -33,8 +32,8 @@ type Answer struct {
 	isDone bool // the provider has said that nothing follows
 }
 
-// Failed reports whether an ask went wrong that ended with err, or with none. Who had enough of
-// an answer has not failed, but for one of a model that had not said that it was done.
+// Failed reports whether an ask that ended with err, which may be nil, failed. A caller that
+// stopped reading has not failed, except in a talk with a model that had not finished.
 func (a *Answer) Failed(r *Request, err error) bool {
 	if a.Status >= 400 {
 		return true
@@ -45,30 +44,30 @@ func (a *Answer) Failed(r *Request, err error) bool {
 	return err != nil
 }
 
-// Message is what the answer says, where its words are kept.
+// Message returns the answer as a message, if Keep is set.
 func (a *Answer) Message() Message { return a.heard.message(a.Finish) }
 
-// Choices are the messages that the answer says, where its words are kept.
+// Choices returns the messages of the answer, if Keep is set.
 func (a *Answer) Choices() []Choice { return a.heard.all() }
 
 // IsDone reports whether the provider has said that nothing follows.
 func (a *Answer) IsDone() bool { return a.isDone }
 
-// Usage is what an answer says of tokens.
+// Usage is the number of tokens that an answer reports.
 type Usage struct {
-	// In is what the model read. Cached is what of it had been read before, and Created what
-	// is kept to be read again.
+	// In is how many tokens the model read. Cached is how many of these were read from a cache, and
+	// Created how many were added to one.
 	In, Cached, Created int
-	// Out is what it wrote, Thought what of that are thoughts.
+	// Out is how many tokens the model wrote, and Thought how many of these are thoughts.
 	Out, Thought int
 }
 
-// Said is what the answer says to be counted where it says no tokens: text, thoughts and
-// arguments.
+// Said returns text, thoughts and arguments of the answer. It is for counting tokens if the answer
+// does not report them.
 func (a *Answer) Said() string { return a.said.String() }
 
-// Take takes the next piece, or the whole. Where words are kept, it reports whether the piece
-// has a form that is known here, or says that nothing follows.
+// Take adds the next piece of an answer, or the whole answer. If Keep is set, it reports whether
+// the piece has a known form or says that nothing follows.
 func (a *Answer) Take(raw json.RawMessage) bool {
 	var head httpform.Head
 	if json.Unmarshal(raw, &head) == nil && head.Status != 0 {
@@ -100,12 +99,12 @@ func (a *Answer) Take(raw json.RawMessage) bool {
 	return a.Keep && a.heard.take(event)
 }
 
-// eventIn is what a piece of an answer says; nil where that is no object.
+// eventIn returns the content of a piece of an answer, or nil if that is not an object.
 func eventIn(raw json.RawMessage) (event map[string]any) {
 	said := raw
 	if piece, err := httpform.ReadPiece(raw); err == nil {
 		over := piece.Said()
-		if piece.Data != nil || piece.Line != nil || piece.Body != nil || bytes.HasPrefix(over, []byte("{")) { // else it is of no HTTP
+		if piece.Data != nil || piece.Line != nil || piece.Body != nil || bytes.HasPrefix(over, []byte("{")) { // otherwise it is not from HTTP
 			said = over
 		}
 	}
@@ -114,7 +113,7 @@ func eventIn(raw json.RawMessage) (event map[string]any) {
 	return event
 }
 
-// isDone reports whether a piece is what Chat Completions ends a stream with.
+// isDone reports whether a piece is the one with which Chat Completions ends a stream.
 func isDone(raw json.RawMessage) bool {
 	piece, err := httpform.ReadPiece(raw)
 	return err == nil && string(piece.Data) == `"[DONE]"`
@@ -128,7 +127,7 @@ func IsLast(piece json.RawMessage) bool {
 	return isDone(piece)
 }
 
-// lastEvents are the types of those events behind which nothing follows.
+// lastEvents are the types of events after which nothing follows.
 var lastEvents = []string{"message_stop", "response.completed", "response.incomplete", "response.failed"}
 
 func isLast(event map[string]any) bool {
@@ -136,8 +135,8 @@ func isLast(event map[string]any) bool {
 	return done || slices.Contains(lastEvents, firstText(event, "type"))
 }
 
-// ofOllama is the message in a piece of Ollama's own form, nil in another one, and whether it is
-// the last.
+// ofOllama returns the message in a piece of Ollama's own form, or nil if the piece has another
+// form, and whether the piece is the last one.
 func ofOllama(event map[string]any) (message map[string]any, isLast bool) {
 	if done, ok := event["done"].(bool); ok {
 		message = ObjectIn(event, "message")
@@ -146,10 +145,10 @@ func ofOllama(event map[string]any) (message map[string]any, isLast bool) {
 	return nil, false
 }
 
-// StopReason is why a model stopped, where a piece of its answer says so; else empty.
+// StopReason returns why a model stopped, if a piece of its answer says so, and "" otherwise.
 func StopReason(piece json.RawMessage) string { return stopIn(eventIn(piece)) }
 
-// count takes the tokens that an answer says. Later ones go before earlier ones.
+// count takes in a report of tokens. A later report replaces an earlier one.
 func (a *Answer) count(usage map[string]any) {
 	if len(usage) == 0 {
 		return
@@ -180,7 +179,7 @@ func (a *Answer) count(usage map[string]any) {
 	if isWithin {
 		t.Cached = cached
 	}
-	// Messages says what was cached beside what was read, and not within it.
+	// Messages reports cached tokens in addition to the read ones, and not as a part of them.
 	beside, isBeside := firstNumber(usage, "cache_read_input_tokens")
 	if created, ok := firstNumber(usage, "cache_creation_input_tokens"); ok || isBeside {
 		if _, ok := firstNumber(usage, "input_tokens"); ok {
@@ -191,7 +190,7 @@ func (a *Answer) count(usage map[string]any) {
 	a.Usage = t
 }
 
-// stopIn is why a model stopped, where an event says so.
+// stopIn returns why a model stopped, if an event says so.
 func stopIn(event map[string]any) string {
 	for _, list := range []string{"choices", "candidates"} {
 		for _, one := range listIn(event, list) {
@@ -218,12 +217,12 @@ func stopIn(event map[string]any) string {
 	return ""
 }
 
-// spoken are the members in which answers say something.
+// spoken are the members that contain what answers say.
 var spoken = map[string]bool{"text": true, "content": true, "thinking": true, "reasoning": true, "reasoning_content": true,
 	"arguments": true, "partial_json": true, "refusal": true, "delta": true, "name": true}
 
-// hear takes what an event says, to be counted where no tokens are said. What repeats a
-// whole answer behind its pieces is not heard twice.
+// hear collects what an event says, for counting if no tokens are reported. It skips events that
+// repeat what came in pieces before.
 func (a *Answer) hear(event map[string]any) {
 	if kind := firstText(event, "type"); strings.HasPrefix(kind, "response.") && !strings.HasSuffix(kind, ".delta") {
 		return
@@ -248,7 +247,7 @@ func (a *Answer) speak(name string, v any, depth int) {
 		}
 	case map[string]any:
 		if name == "input" || name == "args" {
-			text, _ := json.Marshal(v) // it was read from JSON
+			text, _ := json.Marshal(v) // cannot fail: it was decoded from JSON
 			if len(v) > 0 {
 				a.said.Write(text)
 			}
@@ -260,7 +259,7 @@ func (a *Answer) speak(name string, v any, depth int) {
 	}
 }
 
-// ObjectIn is the member of a name where that is an object, and else nil.
+// ObjectIn returns a member that is an object, and nil otherwise.
 func ObjectIn(v map[string]any, name string) map[string]any {
 	object, _ := v[name].(map[string]any)
 	return object
@@ -280,7 +279,7 @@ func firstText(v map[string]any, names ...string) string {
 	return ""
 }
 
-// mostTokens is more than any model takes: what says more is not believed.
+// mostTokens is more than any model can process. Larger numbers are ignored.
 const mostTokens = 1 << 30
 
 func firstNumber(v map[string]any, names ...string) (int, bool) {

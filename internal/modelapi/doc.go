@@ -1,8 +1,8 @@
-// Package modelapi reads what models are asked and what they answer, in the forms that are
-// common: Chat Completions, Messages, Responses, Gemini and Ollama. It takes the JSON of asks as
-// crossings have it, over HTTP or not, and what has another form says nothing.
+// Package modelapi reads what models are asked and what they answer, in the common forms: Chat
+// Completions, Messages, Responses, Gemini and Ollama. It takes the JSON of asks from crossings,
+// over HTTP or not. JSON in any other form gives empty results.
 //
-// ReadRequest gives a Request, what in it costs and means the same in all forms, and ReadTalk a
-// Talk, all that a conversation says as it stands; an Answer is given the pieces in which it comes.
-// None fails: what is asked and answered is somebody else's.
+// ReadRequest returns a Request: what costs tokens in it and what has the same meaning in all
+// forms. ReadTalk returns a Talk: everything in a conversation, unchanged. An Answer is built from
+// the pieces in which it arrives. No function fails, because the input comes from other software.
 package modelapi

@@ -8,41 +8,40 @@ import (
 	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 
-// Choice is one of the messages that an answer says, put together from its pieces.
+// Choice is one of the messages in an answer, put together from its pieces.
 type Choice struct {
 	Index int
-	// Texts are what it says, by the names of the members in which it does: content, of
-	// thoughts reasoning_content, thinking and others.
+	// Texts are its texts, by the names of the members that contain them: content and, for
+	// thoughts, reasoning_content, thinking and others.
 	Texts map[string]string
-	// Values are what is said that is no text, by the names of the members in which it is, or of
-	// its types: all of each.
+	// Values are its parts that are not text, by the names of their members or by their types.
 	Values map[string][]any
-	// Calls are those of tools, in the order in which they began.
+	// Calls are its tool calls, in the order in which they began.
 	Calls []Call
-	// Finish is why it ends there; else empty.
+	// Finish is why it ends; "" if unknown.
 	Finish string
 }
 
-// Call is a call of a tool.
+// Call is a tool call.
 type Call struct {
 	ID, Name string
-	// Args are the arguments: an object or, as most have it, the text of one.
+	// Args are the arguments: an object or, in most forms, the JSON text of one.
 	Args any
 }
 
-// Arguments are the arguments as text.
+// Arguments returns the arguments as text.
 func (c *Call) Arguments() string { return Text(c.Args) }
 
-// Text is a text as it is, and else the JSON that a value was read from.
+// Text returns a text unchanged, and any other value as JSON.
 func Text(v any) string {
 	if text, ok := v.(string); ok {
 		return text
 	}
-	text, _ := unescaped.Marshal(v) // it was read from JSON
+	text, _ := unescaped.Marshal(v) // cannot fail: it was decoded from JSON
 	return string(text)
 }
 
-// Where an answer says text, whatever its provider's form is.
+// The names under which Choice.Texts has texts, whatever the provider's form.
 const (
 	saidContent   = "content"
 	saidThinking  = "thinking"
@@ -50,27 +49,27 @@ const (
 	saidRefusal   = "refusal"
 )
 
-// thoughts are the members that hold what a model thinks.
+// thoughts are the members that contain what a model thinks.
 var thoughts = []string{saidThinking, "reasoning_content", "reasoning"}
 
-// heard puts together what an answer says, for those who want its words.
+// heard puts together what an answer says, for callers that need the words.
 type heard struct{ choices map[int]*heardChoice }
 
 type heardChoice struct {
 	texts  map[string]*strings.Builder
 	values map[string][]any
 	calls  []*heardCall
-	places map[int]*heardCall // by their place in the answer
+	places map[int]*heardCall // by their index in the answer
 	finish string
 }
 
 type heardCall struct {
 	id, name string
 	args     strings.Builder
-	given    any // the arguments, where they came as a whole
+	given    any // the arguments, if they came as a whole
 }
 
-// all are the choices, in the order of their numbers.
+// all returns the choices, ordered by their indexes.
 func (h *heard) all() (all []Choice) {
 	for _, at := range slices.Sorted(maps.Keys(h.choices)) {
 		c := h.choices[at]
@@ -90,7 +89,7 @@ func (h *heard) all() (all []Choice) {
 	return all
 }
 
-// message is what was said, of all choices.
+// message returns what all choices say as one message.
 func (h *heard) message(finish string) Message {
 	m := Message{Role: "assistant", Parts: []Part{}, Finish: finish}
 	var thought, text string
@@ -114,7 +113,7 @@ func (h *heard) message(finish string) Message {
 	return m
 }
 
-// choice is the one of a number.
+// choice returns the choice with an index.
 func (h *heard) choice(at int) *heardChoice {
 	if h.choices == nil {
 		h.choices = map[int]*heardChoice{}
@@ -127,7 +126,7 @@ func (h *heard) choice(at int) *heardChoice {
 	return c
 }
 
-// say adds to a text.
+// say appends to a text.
 func (c *heardChoice) say(name, text string) {
 	if c.texts[name] == nil {
 		c.texts[name] = &strings.Builder{}
@@ -135,10 +134,10 @@ func (c *heardChoice) say(name, text string) {
 	c.texts[name].WriteString(text)
 }
 
-// value adds what is no text.
+// value appends a value that is not text.
 func (c *heardChoice) value(name string, v any) { c.values[name] = append(c.values[name], v) }
 
-// call adds to the call at a place; args are all of them, or the next piece of their text.
+// call adds to the call at an index. args is the whole object, or the next piece of its text.
 func (c *heardChoice) call(at int, id, name string, args any) {
 	called := c.places[at]
 	if called == nil {
@@ -149,7 +148,7 @@ func (c *heardChoice) call(at int, id, name string, args any) {
 	if id != "" {
 		called.id = id
 	}
-	if name != called.name { // some say it again with each piece
+	if name != called.name { // some providers repeat the name with each piece
 		called.name += name
 	}
 	if text, ok := args.(string); ok {
@@ -159,7 +158,7 @@ func (c *heardChoice) call(at int, id, name string, args any) {
 	}
 }
 
-// take takes an event, and reports whether one of these knows its form.
+// take takes in an event, and reports whether its form is known.
 func (h *heard) take(event map[string]any) bool {
 	return h.ofCompletions(event) || h.ofMessages(event) || h.ofResponses(event) || h.ofGemini(event) || h.ofOllama(event)
 }
@@ -192,7 +191,7 @@ func (c *heardChoice) add(members map[string]any) {
 				function := ObjectIn(called, "function")
 				if at, ok := firstNumber(called, "index"); ok {
 					i = at
-				} else if ObjectIn(function, "arguments") != nil { // each comes as a whole
+				} else if ObjectIn(function, "arguments") != nil { // each call comes as a whole
 					i = len(c.calls)
 				}
 				c.call(i, firstText(called, "id"), firstText(function, "name"), function["arguments"])
@@ -234,7 +233,7 @@ func (h *heard) stopped(reason string) {
 	}
 }
 
-// block takes in a part of what is said, or the beginning of one.
+// block takes in a content block, or the beginning of one.
 func (h *heard) block(at int, block map[string]any, input any) {
 	c := h.choice(0)
 	switch kind := firstText(block, "type"); kind {
@@ -299,7 +298,7 @@ func (h *heard) ofResponses(event map[string]any) bool {
 	return strings.HasPrefix(kind, "response.")
 }
 
-// ended takes in how a whole answer says that it ended.
+// ended takes in how a complete response says that it ended.
 func (h *heard) ended(response map[string]any) {
 	h.stopped(firstText(response, "status"))
 	for _, name := range []string{"error", "incomplete_details"} {
@@ -309,7 +308,7 @@ func (h *heard) ended(response map[string]any) {
 	}
 }
 
-// item takes in an item of a whole answer.
+// item takes in an output item of a complete response.
 func (h *heard) item(at int, item map[string]any) {
 	c := h.choice(0)
 	switch kind := firstText(item, "type"); kind {
@@ -375,7 +374,7 @@ func (c *heardChoice) part(part map[string]any) {
 	}
 }
 
-// ofOllama is Ollama's own form, a line for each piece.
+// ofOllama takes in Ollama's own form, with a line for each piece.
 func (h *heard) ofOllama(event map[string]any) bool {
 	message, _ := ofOllama(event)
 	if message == nil {
@@ -386,7 +385,7 @@ func (h *heard) ofOllama(event map[string]any) bool {
 	return true
 }
 
-// ObjectsIn are the objects of a list; what else is in it is an empty one.
+// ObjectsIn returns the elements of a list. An element that is not an object becomes a nil map.
 func ObjectsIn(v map[string]any, name string) (objects []map[string]any) {
 	for _, one := range listIn(v, name) {
 		object, _ := one.(map[string]any)

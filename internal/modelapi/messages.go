@@ -5,18 +5,18 @@ import (
 	"encoding/json"
 )
 
-// Message is what one side of a conversation says, in one form whatever the provider's is:
-// that of the conventions of OpenTelemetry for generative AI.
+// Message is one message of a conversation in a common form: that of the OpenTelemetry conventions
+// for generative AI.
 type Message struct {
 	Role  string `json:"role"`
 	Parts []Part `json:"parts"`
-	// Finish is why the model stopped, of a message that answers.
+	// Finish is why the model stopped, if the message is an answer.
 	Finish string `json:"finish_reason,omitempty"`
 }
 
-// Part is a part of a message. Its type says what else it has: text and reasoning have
-// content, a tool_call id, name and arguments, a tool_call_response id and response. What has
-// another form is as the provider has it.
+// Part is a part of a message. Its type determines its other members: text and reasoning have
+// content; a tool_call has id, name and arguments; a tool_call_response has id and response. A part
+// of another type is as the provider has it.
 type Part map[string]any
 
 func textPart(text string) Part { return Part{"type": "text", "content": text} }
@@ -39,7 +39,7 @@ func responsePart(id string, response any) Part {
 	return Part{"type": "tool_call_response", "id": id, "response": response}
 }
 
-// Messages are the conversation that a request holds, but for System.
+// Messages returns the conversation in a request, without the instructions that System returns.
 func (r *Request) Messages() (all []Message) {
 	for _, member := range talkMembers {
 		switch said := r.Body[member].(type) {
@@ -55,7 +55,7 @@ func (r *Request) Messages() (all []Message) {
 	return nil
 }
 
-// System are the instructions that stand beside the conversation.
+// System returns the instructions that are outside the conversation.
 func (r *Request) System() (parts []Part) {
 	for _, member := range promptMembers {
 		if given := r.Body[member]; given != nil && member != "tools" {
@@ -65,9 +65,9 @@ func (r *Request) System() (parts []Part) {
 	return parts
 }
 
-// Tools are the definitions of the tools that can be called, in one form whatever the provider's
-// is: type, name, description and parameters. What is no function, as tools that a provider
-// executes itself, is as the request has it.
+// Tools returns the definitions of the tools that can be called in a common form: type, name,
+// description and parameters. A tool that is not a function, such as one that the provider executes
+// itself, is as the request has it.
 func (r *Request) Tools() (all []any) {
 	for _, given := range listIn(r.Body, "tools") {
 		one, _ := given.(map[string]any)
@@ -94,7 +94,7 @@ func declaredIn(tool map[string]any) []map[string]any {
 	return ObjectsIn(tool, "function_declarations")
 }
 
-// toolOf is the definition of a function.
+// toolOf returns the definition of a function.
 func toolOf(function map[string]any) any {
 	tool := map[string]any{"type": "function", "name": firstText(function, "name")}
 	if text := firstText(function, "description"); text != "" {
@@ -109,7 +109,7 @@ func toolOf(function map[string]any) any {
 	return tool
 }
 
-// roles are those whose names others use.
+// roles maps other names of roles to the common ones.
 var roles = map[string]string{"model": "assistant", "function_call": "assistant", "reasoning": "assistant", "function_call_output": "tool"}
 
 func messageOf(v any) Message {
@@ -121,10 +121,10 @@ func messageOf(v any) Message {
 	return Message{Role: role, Parts: appendParts([]Part{}, v, 0)}
 }
 
-// mostNested is how deep parts of messages are looked for.
+// mostNested is how deep parts of messages are searched.
 const mostNested = 4
 
-// appendParts adds what a message, or a part of it, says.
+// appendParts appends the parts of a message, or of a part of one.
 func appendParts(parts []Part, v any, depth int) []Part {
 	switch v := v.(type) {
 	case nil:
@@ -182,7 +182,7 @@ func appendObject(parts []Part, v map[string]any, depth int) []Part {
 		for _, member := range []string{"content", "parts", "tool_calls"} {
 			parts = appendParts(parts, v[member], depth+1)
 		}
-		if called := ObjectIn(v, "function_call"); called != nil { // before there were several
+		if called := ObjectIn(v, "function_call"); called != nil { // the form before there could be several calls
 			parts = append(parts, callPart("", firstText(called, "name"), called["arguments"]))
 		}
 		return parts

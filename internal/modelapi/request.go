@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// talkMembers are the members of a request that hold what is said, and promptMembers those
-// that stand beside the conversation.
+// talkMembers are the members of a request that may hold the conversation, and promptMembers those
+// that hold instructions and tools outside it.
 var (
 	talkMembers   = []string{"messages", "input", "contents"}
 	promptMembers = []string{"system", "instructions", "systemInstruction", "system_instruction", "tools"}
@@ -19,23 +19,23 @@ var (
 
 // Request is what was asked.
 type Request struct {
-	// Model is the one that is asked: as the request says, else who is asked.
+	// Model is the model that is asked, from the request or, if it names none, the name of what is
+	// asked.
 	Model string
-	// IsTalk tells that it is a conversation with a model.
+	// IsTalk says that it is a conversation with a model.
 	IsTalk bool
-	// Method and Path are those of the request, empty where nothing was asked over HTTP.
+	// Method and Path are those of a request over HTTP; otherwise they are empty.
 	Method, Path string
-	// Body is what is asked; nil where that is no object.
+	// Body is what is asked; nil if that is not an object.
 	Body map[string]any
-	// Hash is of what is asked again when it is asked again. It is another one in every
-	// process.
+	// Hash is equal for requests that ask the same. It differs between processes.
 	Hash uint64
 }
 
-// seed is of the hashes of this process.
+// seed is the seed of the hashes in this process.
 var seed = maphash.MakeSeed()
 
-// ReadRequest reads what was asked of somebody.
+// ReadRequest reads a request. of names what is asked.
 func ReadRequest(of string, raw json.RawMessage) Request {
 	var http struct {
 		Method string          `json:"method"`
@@ -45,7 +45,7 @@ func ReadRequest(of string, raw json.RawMessage) Request {
 	r := Request{Model: of}
 	said := raw
 	if json.Unmarshal(raw, &http) == nil && len(http.Body) > 0 {
-		said = http.Body // headers may count how often
+		said = http.Body // without the headers, which may count retries
 	}
 	r.Method, r.Path = http.Method, http.Path
 	r.Hash = maphash.Bytes(seed, append([]byte(of+"\x00"+http.Path+"\x00"), said...))
@@ -67,7 +67,7 @@ func ReadRequest(of string, raw json.RawMessage) Request {
 	return r
 }
 
-// modelInPath is the model that a path names, as in /v1/models/small:generateContent.
+// modelInPath returns the model that a path names, as in /v1/models/small:generateContent.
 func modelInPath(at string) string {
 	folder, name := path.Split(at)
 	if !strings.HasSuffix(folder, "/models/") {
@@ -80,7 +80,7 @@ func modelInPath(at string) string {
 	return model
 }
 
-// Words are the texts that a model reads of a request.
+// Words returns the texts in a request that a model reads.
 func (r *Request) Words() string {
 	var words strings.Builder
 	for _, name := range append(slices.Clone(promptMembers), talkMembers...) {
@@ -89,13 +89,13 @@ func (r *Request) Words() string {
 	return words.String()
 }
 
-// unread are the members whose texts no model reads as tokens of text.
+// unread are the members whose texts a model does not read as text.
 var unread = map[string]bool{"id": true, "type": true, "role": true, "tool_call_id": true, "call_id": true, "tool_use_id": true, "data": true, "url": true, "signature": true}
 
-// deepest is how deep texts are looked for.
+// deepest is how deep texts are searched.
 const deepest = 64
 
-// texts writes the texts in a value, one a line.
+// texts writes the texts in a value, one on each line.
 func texts(out *strings.Builder, v any, depth int) {
 	switch v := v.(type) {
 	case string:

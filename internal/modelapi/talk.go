@@ -10,23 +10,24 @@ import (
 	"github.com/adkreplay/adkreplay/internal/jsondiff"
 )
 
-// Talk is a request that is a conversation with a model, for those who show it: nothing that it
-// says is left out.
+// Talk is a request that is a conversation with a model, for showing it. It omits nothing of the
+// request.
 type Talk struct {
-	// Method and Path are those of the request, empty where nothing was asked over HTTP.
+	// Method and Path are those of a request over HTTP; otherwise they are empty.
 	Method, Path string
-	// Model is the one that the request names, and ModelMember the member that does; else empty.
+	// Model is the model that the request names, and ModelMember the name of the member that does;
+	// both may be empty.
 	Model, ModelMember string
-	// Messages are what is said, as the provider's form has it. One text is one message.
+	// Messages are the messages in the provider's form. A single text is one message.
 	Messages []json.RawMessage
-	// System are the names of those members of Body in which instructions stand.
+	// System are the names of the members of Body that contain instructions.
 	System []string
-	// Body are the other members of what is asked, and Outside those that stand beside it in a
-	// request over HTTP. Their numbers are json.Number.
+	// Body are the other members of what is asked. Outside are the members of a request over HTTP
+	// except for its body. Numbers in them are json.Number.
 	Body, Outside map[string]any
 }
 
-// ReadTalk reads what was asked of somebody; nil where that is no conversation with a model.
+// ReadTalk reads a request. It returns nil if that is not a conversation with a model.
 func ReadTalk(raw json.RawMessage) *Talk {
 	var http struct {
 		Method, Path string
@@ -65,8 +66,8 @@ func ReadTalk(raw json.RawMessage) *Talk {
 	return t
 }
 
-// talkIn finds the member that holds what is said, under its name or that of a Go field, and
-// takes the messages in it.
+// talkIn finds the member that holds the conversation, under its JSON name or a Go field name, and
+// sets Messages from it.
 func (t *Talk) talkIn(members map[string]json.RawMessage) (name string) {
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		if !slices.ContainsFunc(talkMembers, func(known string) bool { return strings.EqualFold(known, name) }) {
@@ -86,7 +87,7 @@ func (t *Talk) talkIn(members map[string]json.RawMessage) (name string) {
 	return ""
 }
 
-// isNoMessage reports whether something that is said does not say by whom, or what it is.
+// isNoMessage reports whether an element has neither a role, nor a type, nor parts.
 func isNoMessage(raw json.RawMessage) bool {
 	var message struct {
 		Role, Type string

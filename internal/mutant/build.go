@@ -19,27 +19,27 @@ import (
 	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
-// Few is how many mutants do no harm to the build cache of the go command.
+// Few is how many mutants do no harm to the go command's build cache.
 const Few = 5
 
-// Builder builds the tests of packages with a mutant in place. The zero value uses
-// the build cache of the go command, which is for few of them.
+// Builder builds the tests of packages with a mutant in place. The zero value uses the go command's
+// build cache, which is acceptable for few mutants.
 type Builder struct {
 	// Root is the root of the tree.
 	Root string
-	// Flags are given to go test in every build.
+	// Flags are passed to go test in every build.
 	Flags []string
-	// Scratch is a folder for a build cache of its own; empty means that of the go
-	// command. Every mutant leaves some hundred megabytes in the cache that it is
-	// built with, so each gets a copy, which goes when it is built.
+	// Scratch is a folder for a separate build cache; "" means the go command's cache. Every mutant
+	// leaves some hundred megabytes in the cache that it is built with, so each one gets a copy of
+	// the cache, which is removed after the build.
 	Scratch string
 
 	mu     sync.Mutex
-	warmed map[string]bool // the packages and flags that the cache holds unbroken
+	warmed map[string]bool // the packages and flags that were built without a mutant
 }
 
-// Build compiles the tests of a package, a folder from the root of the tree, with
-// the mistake in place, by way of dir, and gives the binary.
+// Build compiles the tests of a package, which is a folder from the root of the tree, with the
+// mutant in place, and returns the binary. It writes to dir.
 func (b *Builder) Build(ctx context.Context, m Mutant, pkg, dir string) (binary string, err error) {
 	source, err := m.Source(b.Root)
 	if err = cmp.Or(ctx.Err(), err); err != nil {
@@ -69,7 +69,7 @@ func (b *Builder) Build(ctx context.Context, m Mutant, pkg, dir string) (binary 
 	return binary, nil
 }
 
-// compile builds the tests of a package into a binary, with a cache if one is named.
+// compile builds the tests of a package into a binary, with the given cache unless that is "".
 func (b *Builder) compile(ctx context.Context, pkg, binary, cache string, flags []string) error {
 	args := slices.Concat([]string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", binary}, flags, []string{"."})
 	build := exec.CommandContext(ctx, "go", args...)
@@ -83,8 +83,8 @@ func (b *Builder) compile(ctx context.Context, pkg, binary, cache string, flags 
 	return nil
 }
 
-// cache is the build cache for one mutant, and what takes it away: a copy of one
-// in which the package was built without a mistake.
+// cache returns the build cache for one mutant, and a function that removes it: a copy of a cache
+// in which the package was built without a mutant.
 func (b *Builder) cache(ctx context.Context, pkg, dir string, flags []string) (cache string, remove func() error, err error) {
 	if b.Scratch == "" {
 		return "", func() error { return nil }, nil
@@ -100,7 +100,7 @@ func (b *Builder) cache(ctx context.Context, pkg, dir string, flags []string) (c
 	return cache, func() error { return os.RemoveAll(cache) }, nil
 }
 
-// warm builds a package as it is, once for each set of flags.
+// warm builds a package without a mutant, once for each set of flags.
 func (b *Builder) warm(ctx context.Context, pkg, cache string, flags []string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -121,8 +121,8 @@ func (b *Builder) warm(ctx context.Context, pkg, cache string, flags []string) e
 	return nil
 }
 
-// linkTree makes a folder with the files of another, which take no room of their
-// own. A file that goes while it is at it was one that is being written.
+// linkTree makes a folder with hard links to the files of another, which take no space. A file that
+// disappears meanwhile was a temporary one.
 func linkTree(from, to string) error {
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -145,9 +145,9 @@ func linkTree(from, to string) error {
 	})
 }
 
-// InTime is a test's context that ends a while before the time of all tests is over:
-// what is built by then is stopped, so that the verdicts are printed and the build
-// cache is taken away, which an end by force would leave behind.
+// InTime returns a context for a test that ends some time before the deadline of all tests. Builds
+// that still run then are stopped, so that the verdicts are printed and the build cache is removed,
+// which would not happen if the test were killed.
 func InTime(t interface {
 	Context() context.Context
 	Deadline() (time.Time, bool)
@@ -158,24 +158,24 @@ func InTime(t interface {
 	return context.WithCancel(t.Context())
 }
 
-// Patience is how long one test may take with a mutant in place: one that waits for
-// ever is noticed too.
+// Patience is how long one test may take with a mutant in place. A test that waits for ever has
+// noticed the mutant too.
 const Patience = 30 * time.Second
 
-// Verdict is what the tests of a mutant say of it.
+// Verdict is the result of the tests of a mutant.
 type Verdict struct {
 	Mutant
-	Seen   []string // the tests that notice it, each with how where it does not just fail
-	Missed []string // those that do not
+	Seen   []string // the tests that notice it, and how if they do not simply fail
+	Missed []string // the tests that do not
 }
 
-// Killed tells that each of the tests notices it.
+// Killed reports whether each of the tests notices the mutant.
 func (v Verdict) Killed() bool { return len(v.Seen) > 0 && len(v.Missed) == 0 }
 
-// tried reports whether any test was run on it.
+// tried reports whether any test was run with the mutant.
 func (v Verdict) tried() bool { return len(v.Seen)+len(v.Missed) > 0 }
 
-// String is who notices it and who does not.
+// String says which tests notice the mutant and which do not.
 func (v Verdict) String() string {
 	text := strings.Join(v.Seen, ", ")
 	switch {
@@ -190,7 +190,7 @@ func (v Verdict) String() string {
 	return "**survives** " + strings.Join(v.Missed, ", ") + text
 }
 
-// Try builds the mutant by way of dir, and runs its tests one by one.
+// Try builds the mutant in dir, and runs its tests one after the other.
 func (b *Builder) Try(ctx context.Context, m Mutant, dir string) (Verdict, error) {
 	v := Verdict{Mutant: m}
 	binary, err := b.Build(ctx, m, m.Package(), dir)
@@ -207,9 +207,8 @@ func (b *Builder) Try(ctx context.Context, m Mutant, dir string) (Verdict, error
 	return v, nil
 }
 
-// notices reports whether a test, run in the folder of its package, notices the
-// mutant, and how if it does not just fail. A test that is not there notices
-// nothing.
+// notices reports whether a test, run in the folder of its package, notices the mutant, and how if
+// it does not simply fail. A test that does not exist notices nothing.
 func notices(ctx context.Context, binary, dir, test string) (how string, noticed bool) {
 	ctx, cancel := context.WithTimeout(ctx, 2*Patience)
 	defer cancel()
@@ -220,7 +219,7 @@ func notices(ctx context.Context, binary, dir, test string) (how string, noticed
 	run := exec.CommandContext(ctx, binary, args...)
 	run.Dir = dir
 	if !thorough.All() {
-		run.Env = append(os.Environ(), thorough.Variable+"="+thorough.Usual) // long tests notice, too
+		run.Env = append(os.Environ(), thorough.Variable+"="+thorough.Usual) // includes long tests
 	}
 	out, err := run.CombinedOutput()
 	switch text := string(out); {
@@ -237,15 +236,15 @@ func notices(ctx context.Context, binary, dir, test string) (how string, noticed
 	}
 }
 
-// draws reports whether a binary's tests draw their cases: a case that a mutant fails
-// on is none to keep, and rapid would keep it in the folder of the package.
+// draws reports whether a binary's tests draw random cases. A case that fails because of a mutant
+// must not be kept, but rapid would keep it in the folder of the package.
 func draws(binary string) bool {
 	content, err := os.ReadFile(binary)
 	return err == nil && bytes.Contains(content, []byte("rapid.nofailfile"))
 }
 
-// Table is the table of verdicts in the order of the mutants' names, and how many
-// were killed, survived, or were not tried, as when they could not be built in time.
+// Table formats the verdicts, sorted by the mutants' names, and how many mutants were killed,
+// survived, or were not tried, for example because they could not be built in time.
 func Table(verdicts []Verdict) string {
 	verdicts = slices.SortedFunc(slices.Values(verdicts), func(a, b Verdict) int {
 		return strings.Compare(a.Dir+"/"+a.Name, b.Dir+"/"+b.Name)

@@ -1,10 +1,10 @@
-// Package mutant reads the mistakes that are kept as data, and builds tests with
-// one of them in place, so that the code itself carries no switch. It says who has
-// to notice one, and judges nobody.
+// Package mutant reads seeded mistakes that are kept as data, and builds tests with one of them in
+// place, so that the code itself needs no switches. It says which tests must notice a mistake, but
+// does not judge the result.
 //
-// Mistakes in the engine break a rule of the contract, and what looks at turns has
-// to see them. Mistakes in the harness make what looks at turns see less, or more,
-// than there is; its own tests have to see those.
+// Mistakes in the engine break a rule of the contract, and the code that checks turns must find
+// them. Mistakes in the harness make the code that checks turns find too little or too much, and
+// its own tests must find those.
 package mutant
 
 import (
@@ -19,11 +19,12 @@ import (
 	"strings"
 )
 
-// Engine is where the mutants of the engine are, from the root of the tree.
+// Engine is the folder of the engine's mutants, from the root of the tree.
 const Engine = "adk/testdata/mutants"
 
-// Harness finds where those of the harness are, and of what rests on the engine, each
-// beside the tests that notice it. The folders are given from the root of the tree.
+// Harness finds the folders of the mutants of the harness, and of other code based on the engine.
+// Each is next to the tests that notice its mutants. The folders are given from the root of the
+// tree.
 func Harness(root string) (dirs []string, err error) {
 	err = fs.WalkDir(os.DirFS(root), ".", func(at string, d fs.DirEntry, err error) error {
 		switch {
@@ -39,8 +40,8 @@ func Harness(root string) (dirs []string, err error) {
 	return dirs, err
 }
 
-// Mutant is one seeded mistake, in a file of one of these folders. In Engine it
-// breaks one rule of the contract and is named for that:
+// Mutant is one seeded mistake, in a file of one of these folders. In Engine it breaks one rule of
+// the contract and is named after that:
 //
 //	One sentence that says what breaks.
 //	-- file --
@@ -54,21 +55,20 @@ func Harness(root string) (dirs []string, err error) {
 //	-- new --
 //	what stands there in the mutant
 //
-// A rule with several mutants has a word behind its id: ABT-8-late-ack.txt. One of
-// the harness is named for what it breaks. What a race breaks has -race behind its
-// tests, and is built with the detector. The part on killers may be left out.
+// If a rule has several mutants, a word follows its id: ABT-8-late-ack.txt. A mutant of the harness
+// is named after what it breaks. A mutant that only the race detector finds has -race after its
+// tests, and is built with the detector. The part on killers may be missing.
 type Mutant struct {
-	Name string // of the file, without its ending
+	Name string // the name of the file, without its extension
 	Dir  string // the folder of the file, from the root of the tree
-	Rule string // empty for one of the harness
+	Rule string // "" for one of the harness
 	Says string
 	File string // from the root of the tree
-	// Tests are the tests of Package that have to fail, and Flags what they are built
-	// with.
+	// Tests are the tests of Package that must fail, and Flags the flags that they are built with.
 	Tests, Flags []string
-	// Killers are those who have to see it in a trace; where there are none, any
-	// one of them has to, but for a mutant that no trace shows: then Untold says
-	// why, after the word none. A mutant of the harness has none of this.
+	// Killers are the checks of traces that must find the mutant. If there are none, any check must
+	// find it, unless no trace shows it; then Untold says why, after the word none. A mutant of the
+	// harness has neither.
 	Killers  []string
 	Untold   string
 	Old, New string
@@ -79,7 +79,7 @@ var (
 	rule = regexp.MustCompile(`^[A-Z]{3}-\d+\b`)
 )
 
-// Parse reads the text of a file of that name in a folder.
+// Parse reads the text of a file with the given name in a folder.
 func Parse(dir, name, text string) (Mutant, error) {
 	parts := form.FindStringSubmatch(text)
 	m := Mutant{Name: name, Dir: dir, Rule: rule.FindString(name)}
@@ -103,8 +103,7 @@ func Parse(dir, name, text string) (Mutant, error) {
 	return m, nil
 }
 
-// All are the mutants in the folders below the root of the tree, folder by folder
-// and by their names.
+// All returns the mutants in folders below the root of the tree, by folder and name.
 func All(root string, dirs ...string) ([]Mutant, error) {
 	var all []Mutant
 	for _, dir := range dirs {
@@ -130,9 +129,9 @@ func All(root string, dirs ...string) ([]Mutant, error) {
 	return all, nil
 }
 
-// Package is the folder of the package whose tests have to notice it, from the root of
-// the tree: of the engine that of the file, and of the harness the one whose testdata the
-// mutant lies in, which may use the file from afar.
+// Package returns the folder of the package whose tests must notice the mutant, from the root of
+// the tree. For the engine that is the package of the file. For the harness it is the package whose
+// testdata contains the mutant, even if the file is elsewhere.
 func (m Mutant) Package() string {
 	if m.Dir == Engine {
 		return path.Dir(m.File)
@@ -140,9 +139,9 @@ func (m Mutant) Package() string {
 	return strings.TrimSuffix(m.Dir, "/testdata/mutants")
 }
 
-// Named are those of the mutants that a list names: all, or names with commas
-// between, each a mutant's own, with its package before it or without, or the
-// beginning of several up to a dash, as a rule is. A name of none is an error.
+// Named returns the mutants that a list names. The list is "all", or names separated by commas.
+// Each is the name of a mutant, optionally after its package, or a prefix of several names up to a
+// dash, such as a rule. A name that matches no mutant is an error.
 func Named(mutants []Mutant, list string) (named []Mutant, err error) {
 	if list == "all" {
 		return mutants, nil
@@ -166,7 +165,7 @@ func Named(mutants []Mutant, list string) (named []Mutant, err error) {
 	return named, nil
 }
 
-// Source is the file with the mistake in it.
+// Source returns the text of the file with the mistake in it.
 func (m Mutant) Source(root string) (string, error) {
 	source, err := os.ReadFile(filepath.Join(root, m.File))
 	if err != nil {
@@ -181,5 +180,5 @@ func (m Mutant) Source(root string) (string, error) {
 	return strings.Replace(string(source), m.Old, m.New, 1), nil
 }
 
-// sorted are flags in one order, so that those of one set are alike.
+// sorted returns flags in a canonical order, so that equal sets of flags are equal.
 func sorted(flags []string) []string { return slices.Sorted(slices.Values(flags)) }

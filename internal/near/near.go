@@ -1,4 +1,4 @@
-// Package near finds the names that somebody may have meant who wrote another.
+// Package near finds the names that somebody may have meant who wrote a wrong one.
 package near
 
 import (
@@ -9,8 +9,8 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// DidYouMean offers the names that are spelled like a wrong one, as the end of a
-// sentence; nothing if none is.
+// DidYouMean offers the names that are spelled like a wrong one, as the end of a sentence. It
+// returns "" if there are none.
 func DidYouMean(wrong string, names []string) string {
 	like := Names(wrong, names)
 	if len(like) == 0 {
@@ -19,7 +19,7 @@ func DidYouMean(wrong string, names []string) string {
 	return ": did you mean " + strings.Join(like, " or ") + "?"
 }
 
-// OneOf offers the names that are spelled like a wrong one, and all where none is.
+// OneOf offers the names that are spelled like a wrong one, or all names if there are none.
 func OneOf(wrong string, names []string) string {
 	return cmp.Or(DidYouMean(wrong, names), ": want one of "+strings.Join(names, ", "))
 }
@@ -27,14 +27,14 @@ func OneOf(wrong string, names []string) string {
 // mostOffered is how many names are offered at most.
 const mostOffered = 3
 
-// Names are the names that are like a wrong one, the nearest first: those it is
-// a part of, and those that a few slips of the finger make of it.
+// Names returns the names that are like a wrong one, the nearest first: names that contain it, and
+// names that a few typing errors turn into it.
 func Names(wrong string, names []string) []string {
 	wrong = strings.ToLower(wrong)
 	if wrong == "" {
 		return nil
 	}
-	slips := 1 + len(wrong)/4 // two letters exchanged are two slips
+	slips := 1 + len(wrong)/4 // two exchanged letters are two errors
 	var like []string
 	for _, name := range names {
 		if strings.Contains(name, wrong) || levenshtein.ComputeDistance(wrong, name) <= slips {

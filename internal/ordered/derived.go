@@ -1,17 +1,17 @@
 package ordered
 
-// Derived is what is worked out of each value of a set, such as its digest. It is for
-// sets that are asked for it again and again while they grow: of a value that stands
-// where it stood it is not worked out once more, nor is it looked at. It is of one set.
-// The zero Derived is of an empty one, and ready to use; it is not safe for concurrent use.
+// Derived holds a value derived from each member of a set, such as its digest. It is for sets whose
+// derived values are needed again and again while they grow: it neither recomputes nor even looks
+// at a member that has not moved. A Derived belongs to one set. The zero Derived belongs to an
+// empty set and is ready to use. It is not safe for concurrent use.
 type Derived[K, V comparable, D any] struct {
 	values []V
 	given  []D
 	asked  Moment
 }
 
-// Of is what work makes of the values, in their order. It is good until the next call,
-// and must not be changed. The work must make the same of a value at every call.
+// Of returns the results of work for all members, in order. The result is valid until the next call
+// and must not be changed. work must always return the same for the same member.
 func (d *Derived[K, V, D]) Of(set *Set[K, V], work func(V) D) []D {
 	now, same := set.Since(d.asked)
 	for i := min(same, len(d.values)); i < set.Len(); i++ {

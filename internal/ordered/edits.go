@@ -2,30 +2,30 @@ package ordered
 
 import "slices"
 
-// edits remember where a set has changed, and when, for those who carry on what they
-// have worked out of it. What came last is no edit. The zero edits are of a new set.
+// edits records where and when a set changed, for code that updates results incrementally.
+// Appending a member is not an edit. The zero edits belong to a new set.
 type edits struct {
-	number int // of all that there were
-	// marks are those that no later one lies before, and so sorted by place as by number:
-	// what has happened behind a later edit tells nobody anything.
+	number int // how many edits there were
+	// marks are the edits that no later edit precedes in position; an edit at a place after that of
+	// a later edit is irrelevant. The marks are therefore sorted by both number and place.
 	marks []mark
-	room  [1]mark // of most sets it holds the marks, and spares a slice for them
+	room  [1]mark // memory for a single mark; most sets need no more
 }
 
-// newEdits are the edits of a new set.
+// newEdits returns the edits of a new set.
 func newEdits() *edits {
 	e := &edits{}
 	e.marks = e.room[:0]
 	return e
 }
 
-// mark is an edit by its number, and the place from which on it changed the set.
+// mark is an edit: its number, and the place from which on it changed the set.
 type mark struct{ number, place int }
 
-// editStep is how exactly places are kept: a set has a mark for so many members at most.
+// editStep is the granularity of places: a set has at most one mark for so many members.
 const editStep = 64
 
-// note takes in that a set changes from a place on.
+// note records that the set changes from a place on.
 func (e *edits) note(place int) {
 	place -= place % editStep
 	e.number++
@@ -33,7 +33,8 @@ func (e *edits) note(place int) {
 	e.marks = append(e.marks[:from], mark{e.number, place})
 }
 
-// search is the first mark that is so, as all behind it are, and whether there is one.
+// search returns the first mark for which is returns true, and whether there is one. is must be
+// true for all later marks as well.
 func (e *edits) search(is func(mark) bool) (at int, found bool) {
 	at, _ = slices.BinarySearchFunc(e.marks, true, func(m mark, _ bool) int {
 		if is(m) {
@@ -48,7 +49,7 @@ func (e *edits) become(other *edits) {
 	e.number, e.marks = other.number, append(e.marks[:0], other.marks...)
 }
 
-// note takes in that the set changes from a place on.
+// note records that the set changes from a place on.
 func (s *Set[K, V]) note(place int) {
 	if s.edits == nil {
 		s.edits = newEdits()
@@ -56,7 +57,7 @@ func (s *Set[K, V]) note(place int) {
 	s.edits.note(place)
 }
 
-// become has the set have the edits of another from here on.
+// become replaces the set's edits by a copy of another set's.
 func (s *Set[K, V]) become(other *edits) {
 	switch {
 	case other == nil && s.edits == nil:
@@ -70,12 +71,12 @@ func (s *Set[K, V]) become(other *edits) {
 	}
 }
 
-// Moment is a point in the life of a set and of the copies that were made of it since.
-// The zero Moment is before it held anything.
+// Moment is a point in the history of a set and of the copies made of it since then. The zero
+// Moment is before the set held anything.
 type Moment struct{ edit int }
 
-// Since gives the present moment, and how many of the first members are those that were
-// there at an earlier one: at most so many of then, and all that came since lie behind them.
+// Since returns the current moment, and how many of the first members are unchanged since an
+// earlier moment. Members that were added since then come after them.
 func (s *Set[K, V]) Since(then Moment) (now Moment, same int) {
 	if s.edits == nil {
 		return Moment{}, s.Len()

@@ -2,14 +2,14 @@ package ordered
 
 import "maps"
 
-// index maps the keys of a set to their places. What a set and its copies have in common
-// stands in layers, which nobody changes.
+// index maps the keys of a set to their places. A set and its copies share layers, which never
+// change.
 type index[K comparable] struct {
-	layers []map[K]int // each for the places behind those of the one before
-	own    map[K]int   // for the places behind all layers, of one set; nil is empty
+	layers []map[K]int // each covers the places after those of the previous layer
+	own    map[K]int   // the places after all layers; belongs to one set; nil is empty and shared
 }
 
-// find gives the place of key, or -1.
+// find returns the place of key, or -1.
 func (x *index[K]) find(key K) int {
 	if at, found := x.own[key]; found {
 		return at
@@ -22,16 +22,17 @@ func (x *index[K]) find(key K) int {
 	return -1
 }
 
-// with is the index with a key that came last. An index of one set is changed.
+// with returns the index with a key added at the last place. It changes an index that belongs to
+// one set.
 func (x *index[K]) with(key K, place int) *index[K] {
-	if x.own == nil { // others may have it
+	if x.own == nil { // other sets may share it
 		x = &index[K]{x.layers, map[K]int{}}
 	}
 	x.own[key] = place
 	return x
 }
 
-// places is how many places the layers are for.
+// places returns how many places the layers cover.
 func (x *index[K]) places() (n int) {
 	for _, layer := range x.layers {
 		n += len(layer)
@@ -39,9 +40,9 @@ func (x *index[K]) places() (n int) {
 	return n
 }
 
-// frozen is the index for a set and its copy, each of which has what comes for itself. Each
-// layer is more than twice as large as the next: there are few, and a key is moved from one
-// to another as seldom.
+// frozen returns the index for a set and its copy, each of which then adds its own keys. Each layer
+// is more than twice as large as the next one, so there are few layers, and a key is rarely copied
+// to another layer.
 func (x *index[K]) frozen() *index[K] {
 	switch {
 	case x.own == nil:

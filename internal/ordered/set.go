@@ -1,6 +1,5 @@
-// Package ordered holds a keyed set that remembers in which order its members
-// came. It is a leaf without opinion: the engine's sets of records, registries
-// and subscriptions rest on it (contract RUN-12, DET-3).
+// Package ordered provides a keyed set that keeps the order in which its members were added. The
+// engine's sets of records, registries and subscriptions are built on it (contract RUN-12, DET-3).
 package ordered
 
 import (
@@ -9,33 +8,34 @@ import (
 	"sync/atomic"
 )
 
-// scanLimit is the size up to which looking at every entry beats a map.
+// scanLimit is the size up to which a linear search is faster than a map.
 const scanLimit = 8
 
-// spare is the room that a set makes for members to come: most stay small and are
-// added to, a copy of one too.
+// spare is how many members a new set has room for. Most sets stay small but grow, and so do copies
+// of them.
 const spare = 4
 
-// copyLimit is the size up to which copying is better than sharing, which has the first
-// change copy after all.
+// copyLimit is the size up to which copying is cheaper than sharing, since after sharing the first
+// change must copy.
 const copyLimit = 32
 
-// Set holds values by key, in the order in which their keys were first added.
-// The zero Set is empty and ready to use.
+// Set holds values by key, in the order in which their keys were first added. The zero Set is empty
+// and ready to use.
 //
-// A Set is not safe for concurrent use: whoever changes it must be alone with
-// it. Reads may run beside reads. It must not be copied; CopyFrom does that.
+// A Set is not safe for concurrent use: a write must not run concurrently with any other use. Reads
+// may run concurrently with reads. A Set must not be copied; use CopyFrom.
 type Set[K comparable, V any] struct {
-	// head are the first members, of a set that this one was copied from: nobody changes
-	// them. tail are those behind, and all of a set that is no copy of a long one.
+	// head are the first members, shared with the set that this one was copied from; they are never
+	// changed. tail are the members after head, or all members of a set that is not a copy of a
+	// long one.
 	head, tail []entry[K, V]
-	// index exists only above scanLimit, and only once somebody has looked a key up or
-	// copied the set. It is atomic because a read may be the one to build it.
+	// index exists only above scanLimit, and only after a lookup or a copy. It is atomic because a
+	// read may build it.
 	index atomic.Pointer[index[K]]
-	// shared says that a copy reads the tail too: nothing is changed in its place. behind
-	// says that a copy had to take the tail apart, since it lies behind a head.
+	// shared says that a copy reads the tail, too, so that nothing may be changed in place. behind
+	// says that a copy had to copy the tail, because the tail is after a head.
 	shared, behind atomic.Bool
-	edits          *edits // nil before the first
+	edits          *edits // nil before the first edit
 }
 
 type entry[K comparable, V any] struct {
@@ -43,8 +43,8 @@ type entry[K comparable, V any] struct {
 	value V
 }
 
-// Add puts value under key. A key that is there keeps its place and gets the
-// new value, and replaced is true; any other key comes last.
+// Add sets the value of a key. If the key exists, it keeps its place, its value is replaced, and
+// replaced is true. A new key comes last.
 func (s *Set[K, V]) Add(key K, value V) (replaced bool) {
 	if at := s.find(key); at >= 0 {
 		s.edit(at)
@@ -64,8 +64,8 @@ func (s *Set[K, V]) Add(key K, value V) (replaced bool) {
 	return false
 }
 
-// Remove takes key out and gives the value that was there, and whether it was.
-// The others keep their order.
+// Remove removes a key. It returns the value that was there, and whether there was one. The other
+// members keep their order.
 func (s *Set[K, V]) Remove(key K) (value V, removed bool) {
 	at := s.find(key)
 	if at < 0 {
@@ -79,7 +79,8 @@ func (s *Set[K, V]) Remove(key K) (value V, removed bool) {
 	return value, true
 }
 
-// edit makes the entries the set's own before those from a place on change, and notes that.
+// edit prepares a change of the entries from a place on: it makes them the set's own and records
+// the edit.
 func (s *Set[K, V]) edit(at int) {
 	s.note(at)
 	switch {
@@ -98,7 +99,7 @@ func (s *Set[K, V]) join() {
 	s.behind.Store(false)
 }
 
-// at is the entry at a place.
+// at returns the entry at a place.
 func (s *Set[K, V]) at(place int) *entry[K, V] {
 	if place < len(s.head) {
 		return &s.head[place]
@@ -106,7 +107,7 @@ func (s *Set[K, V]) at(place int) *entry[K, V] {
 	return &s.tail[place-len(s.head)]
 }
 
-// moveUp repairs the index after the entry of key was taken out at a place.
+// moveUp updates the index after the entry of key was removed at a place.
 func (s *Set[K, V]) moveUp(key K, at int) {
 	known := s.index.Load()
 	if known == nil {
@@ -122,7 +123,7 @@ func (s *Set[K, V]) moveUp(key K, at int) {
 	}
 }
 
-// Get gives the value under key, and whether there is one.
+// Get returns the value of a key, and whether there is one.
 func (s *Set[K, V]) Get(key K) (value V, found bool) {
 	if at := s.find(key); at >= 0 {
 		return s.at(at).value, true
@@ -130,19 +131,19 @@ func (s *Set[K, V]) Get(key K) (value V, found bool) {
 	return value, false
 }
 
-// Has reports whether key is there.
+// Has reports whether the set has a key.
 func (s *Set[K, V]) Has(key K) bool { return s.find(key) >= 0 }
 
-// Len is the number of members.
+// Len returns the number of members.
 func (s *Set[K, V]) Len() int { return len(s.head) + len(s.tail) }
 
-// At is the value at a place, from 0 to Len less one.
+// At returns the value at a place, from 0 to Len-1.
 func (s *Set[K, V]) At(place int) V { return s.at(place).value }
 
-// All gives the values in order, in a slice that is the caller's.
+// All returns the values in order, in a new slice.
 func (s *Set[K, V]) All() []V { return s.Last(0) }
 
-// Last gives the last so many of All, or all of them where n is 0.
+// Last returns the last n values of All, or all of them if n is 0.
 func (s *Set[K, V]) Last(n int) []V {
 	if n <= 0 || n > s.Len() {
 		n = s.Len()
@@ -154,7 +155,7 @@ func (s *Set[K, V]) Last(n int) []V {
 	return all
 }
 
-// Values walks the values in order. The set must not change meanwhile.
+// Values iterates over the values in order. The set must not change meanwhile.
 func (s *Set[K, V]) Values() iter.Seq[V] {
 	return func(yield func(V) bool) {
 		for i := range s.Len() {
@@ -165,9 +166,9 @@ func (s *Set[K, V]) Values() iter.Seq[V] {
 	}
 }
 
-// CopyFrom makes s an independent set of the members of other, in the same order. Of more
-// than a few it costs nothing until one of the two changes what is there, and what is added
-// to either costs as much as without. Moments of other are those of s from here on.
+// CopyFrom makes s an independent set of the members of other, in the same order. For more than a
+// few members, the copy costs nothing until one of the sets changes existing members, and adding to
+// either costs no more than without the copy. Moments of other are also moments of s from then on.
 func (s *Set[K, V]) CopyFrom(other *Set[K, V]) {
 	s.empty()
 	s.become(other.edits)
@@ -182,14 +183,14 @@ func (s *Set[K, V]) CopyFrom(other *Set[K, V]) {
 	s.tail = append(append(s.tail, other.head...), other.tail...)
 }
 
-// share makes s, which is empty, a set of the members of other that has no copies of them.
+// share makes s, which must be empty, a set of the members of other without copying them.
 func (s *Set[K, V]) share(other *Set[K, V]) {
 	n := len(other.tail)
 	switch {
 	case other.head == nil:
 		s.head, s.tail = other.tail[:n:n], nil
 		other.shared.Store(true)
-	default: // what came to a copy: it is joined once more comes, so that this is done once
+	default: // a copy with additions: it joins them on its next one, so this branch is taken only once
 		s.head, s.tail = other.head, slices.Clone(other.tail)
 		other.behind.Store(n > copyLimit)
 	}
@@ -202,7 +203,7 @@ func (s *Set[K, V]) share(other *Set[K, V]) {
 	s.index.Store(known)
 }
 
-// Clear takes all members out, and keeps the room that they took for others.
+// Clear removes all members, and keeps their memory for new ones.
 func (s *Set[K, V]) Clear() {
 	if s.Len() > 0 {
 		s.note(0)
@@ -210,8 +211,8 @@ func (s *Set[K, V]) Clear() {
 	s.empty()
 }
 
-// empty is Clear without an edit. Most sets that are made empty are: to look is less than
-// to write.
+// empty is Clear without recording an edit. Most sets are empty already when this is called, and
+// reading the atomics is cheaper than writing them.
 func (s *Set[K, V]) empty() {
 	if s.shared.Load() {
 		s.shared.Store(false)
@@ -227,7 +228,7 @@ func (s *Set[K, V]) empty() {
 	}
 }
 
-// find gives the place of key, or -1.
+// find returns the place of key, or -1.
 func (s *Set[K, V]) find(key K) int {
 	if s.Len() <= scanLimit {
 		return slices.IndexFunc(s.tail, func(e entry[K, V]) bool { return e.key == key })

@@ -2,14 +2,14 @@ package ordered
 
 import "sync"
 
-// Shared is a Set that many goroutines read and change. Each method is one step. The zero
-// Shared is empty; it must not be copied.
+// Shared is a Set for concurrent use. Each method is atomic. The zero Shared is empty. A Shared
+// must not be copied.
 type Shared[K comparable, V any] struct {
 	mu  sync.RWMutex
 	set Set[K, V]
 }
 
-// AddNew adds a value at the end, unless the key is taken.
+// AddNew adds a value at the end, unless the key exists.
 func (s *Shared[K, V]) AddNew(key K, value V) (added bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -20,14 +20,14 @@ func (s *Shared[K, V]) AddNew(key K, value V) (added bool) {
 	return true
 }
 
-// Add puts a value in the place of the one with the key, or at the end.
+// Add replaces the value of a key, or adds it at the end.
 func (s *Shared[K, V]) Add(key K, value V) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.set.Add(key, value)
 }
 
-// Remove takes out the value with the key, and reports whether there was one.
+// Remove removes the value of a key, and reports whether there was one.
 func (s *Shared[K, V]) Remove(key K) (removed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,8 +35,8 @@ func (s *Shared[K, V]) Remove(key K) (removed bool) {
 	return removed
 }
 
-// Prune takes out the values that goes says it of, and gives their keys, in order. goes is
-// called under the lock.
+// Prune removes the values for which goes returns true, and returns their keys, in order. It calls
+// goes while it holds the lock.
 func (s *Shared[K, V]) Prune(key func(V) K, goes func(V) bool) (pruned []K) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -51,35 +51,35 @@ func (s *Shared[K, V]) Prune(key func(V) K, goes func(V) bool) (pruned []K) {
 	return pruned
 }
 
-// Get is the value with the key, and whether there is one.
+// Get returns the value of a key, and whether there is one.
 func (s *Shared[K, V]) Get(key K) (value V, found bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.set.Get(key)
 }
 
-// Len is the number of values.
+// Len returns the number of values.
 func (s *Shared[K, V]) Len() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.set.Len()
 }
 
-// All are the values in order, as a slice of the caller's own.
+// All returns the values in order, in a new slice.
 func (s *Shared[K, V]) All() []V {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.set.All()
 }
 
-// CopyFrom makes it, which nobody else has yet, one of the values of other.
+// CopyFrom copies the values of other to s. No other goroutine may use s yet.
 func (s *Shared[K, V]) CopyFrom(other *Shared[K, V]) {
 	other.mu.RLock()
 	defer other.mu.RUnlock()
 	s.set.CopyFrom(&other.set)
 }
 
-// Read gives the set to read to who reads it, under the lock.
+// Read calls read with the set while it holds the lock for reading.
 func (s *Shared[K, V]) Read(read func(*Set[K, V])) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -1,13 +1,13 @@
 // Package otlp writes and reads spans as the JSON of OTLP, the protocol of OpenTelemetry.
 //
-//  1. Export reads a trace and gives its spans and events (package spans), with ids that are made
-//     of what the trace says: the same trace gives the same document, whoever exports it.
-//  2. Write writes the document: spans on a line, the events as log records on the next one.
-//  3. Read reads the spans of what anybody wrote, a document or several, a line each, as
-//     collectors keep them; Turns makes of spans what of a trace can be made of them.
+//  1. Export reads a trace and returns its spans and events (package spans). Their ids are computed
+//     from the content of the trace, so the same trace always gives the same document.
+//  2. Write writes the document: spans on one line, and the events as log records on the next one.
+//  3. Read reads the spans of other software: one document or several, one on each line, as
+//     collectors store them. Turns makes traces of spans, as far as that is possible.
 //
-// The document has a form of its own and not that of the protocol's messages in JSON: ids are
-// hexadecimal, and numbers of 64 bits are texts. It is small, and written here with the standard
-// library: go.opentelemetry.io/collector/pdata, which has it too, would bring gRPC and protocol
-// buffers into the command. Tests of a module of their own hold what is written here against it.
+// The document's form differs from the usual JSON of protocol messages: ids are hexadecimal, and
+// 64-bit numbers are strings. It is small, and is written here with the standard library. The
+// package go.opentelemetry.io/collector/pdata has the same form, but would add gRPC and protocol
+// buffers to the command. Tests in a separate module compare the output with that package.
 package otlp

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Document is what OTLP has of spans, and of log records.
+// Document contains spans and log records in OTLP.
 type Document struct {
 	ResourceSpans []ResourceSpans
 	ResourceLogs  []ResourceLogs
@@ -65,7 +65,7 @@ type Span struct {
 	Status     Status     `json:"status"`
 }
 
-// LogRecord is an event that stands beside spans, and the span in which it happened.
+// LogRecord is an event outside of spans, with the span in which it happened.
 type LogRecord struct {
 	Time       Nanos      `json:"timeUnixNano"`
 	Observed   Nanos      `json:"observedTimeUnixNano"`
@@ -75,7 +75,7 @@ type LogRecord struct {
 	SpanID     string     `json:"spanId"`
 }
 
-// The kinds of spans, and the status of one that failed.
+// The kinds of spans, and the status of a span that failed.
 const (
 	kindInternal Number = 1
 	kindClient   Number = 3
@@ -89,7 +89,7 @@ type Event struct {
 	Attributes []KeyValue `json:"attributes,omitempty"`
 }
 
-// Status says whether a span failed; a code of 0 says nothing.
+// Status says whether a span failed. A code of 0 is unset.
 type Status struct {
 	Code    Number `json:"code,omitempty"`
 	Message string `json:"message,omitempty"`
@@ -101,7 +101,7 @@ type KeyValue struct {
 	Value Value  `json:"value"`
 }
 
-// Value is one of its members.
+// Value is the value of an attribute. Exactly one member is set.
 type Value struct {
 	String *string     `json:"stringValue,omitempty"`
 	Bool   *bool       `json:"boolValue,omitempty"`
@@ -121,24 +121,24 @@ type ListValue struct {
 	Values []KeyValue `json:"values"`
 }
 
-// Nanos is a time in nanoseconds since 1970, a text in JSON.
+// Nanos is a time in nanoseconds since 1970, which is a string in JSON.
 type Nanos int64
 
-// MarshalJSON writes a text.
+// MarshalJSON writes a string.
 func (n Nanos) MarshalJSON() ([]byte, error) { return Int(n).MarshalJSON() }
 
-// UnmarshalJSON reads a text or a number.
+// UnmarshalJSON reads a string or a number.
 func (n *Nanos) UnmarshalJSON(raw []byte) error { return (*Int)(n).UnmarshalJSON(raw) }
 
-// Int is a number of 64 bits, a text in JSON.
+// Int is a 64-bit number, which is a string in JSON.
 type Int int64
 
-// MarshalJSON writes a text.
+// MarshalJSON writes a string.
 func (n Int) MarshalJSON() ([]byte, error) {
 	return strconv.AppendQuote(nil, strconv.FormatInt(int64(n), 10)), nil
 }
 
-// UnmarshalJSON reads a text or a number.
+// UnmarshalJSON reads a string or a number.
 func (n *Int) UnmarshalJSON(raw []byte) error {
 	i, err := strconv.ParseInt(string(bytes.Trim(raw, `"`)), 10, 64)
 	if err != nil {
@@ -148,14 +148,13 @@ func (n *Int) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Number is one of an enumeration: a number, or in what some write its name, which ends in the
-// word that says it.
+// Number is a value of an enumeration: a number or, from some writers, its name.
 type Number int
 
-// enumerated are the names of numbers.
+// enumerated maps names of values to numbers.
 var enumerated = map[string]Number{"SPAN_KIND_INTERNAL": kindInternal, "SPAN_KIND_CLIENT": kindClient, "STATUS_CODE_ERROR": statusError}
 
-// UnmarshalJSON reads a number or a name. A name that says nothing here is 0.
+// UnmarshalJSON reads a number or a name. An unknown name is 0.
 func (n *Number) UnmarshalJSON(raw []byte) error {
 	if name, err := strconv.Unquote(string(raw)); err == nil {
 		*n = enumerated[name]
@@ -164,8 +163,8 @@ func (n *Number) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*int)(n))
 }
 
-// Write writes spans on a line, and log records, if there are some, on another one, as OTLP's
-// files have it: each line is what a receiver takes of one signal, as one request.
+// Write writes spans on one line, and log records, if there are any, on another one, as in OTLP's
+// file format: each line is one request for a receiver of one signal.
 func (d *Document) Write(w io.Writer) error {
 	out := json.NewEncoder(w)
 	out.SetEscapeHTML(false)

@@ -14,15 +14,15 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Exported is what is told of traces.
+// Exported is the result of exporting traces.
 type Exported struct {
 	Spans []Span
-	// Events stand beside the spans; there are none where none were asked for.
+	// Events are events outside of spans. There are none unless they were asked for.
 	Events []LogRecord
 }
 
-// Export gives the spans of a trace, and events. Those of a trace that breaks off end with it, and
-// the error says why there are no more.
+// Export returns the spans of a trace, and the events. If the trace breaks off, they end there, and
+// the error says why.
 func Export(content io.Reader, reading trace.Options, o spans.Options) (Exported, error) {
 	r, err := trace.NewReader(content, reading)
 	if err != nil {
@@ -30,7 +30,7 @@ func Export(content io.Reader, reading trace.Options, o spans.Options) (Exported
 	}
 	e := &exporter{digest: sha256.New()}
 	b := spans.NewBuilder(e, o)
-	w := trace.NewWriter(e.digest, r.Header(), r.Options()) // whatever the file's compression is
+	w := trace.NewWriter(e.digest, r.Header(), r.Options()) // the digest is of the lines, whatever the file's compression
 	line, err := r.Next()
 	for ; err == nil; line, err = r.Next() {
 		b.Take(&line.Crossing)
@@ -58,7 +58,7 @@ type emitted struct {
 	within int
 }
 
-// Start does nothing: a span is written when it has ended.
+// Start does nothing: a span is exported when it has ended.
 func (*exporter) Start(*spans.Span) {}
 
 // End keeps the span.
@@ -69,7 +69,7 @@ func (e *exporter) Emit(within *spans.Span, event spans.Event) {
 	e.events = append(e.events, emitted{event, within.Number})
 }
 
-// exported is what was kept, with ids made of what the trace says.
+// exported returns what was collected, with ids that are computed from the digest of the trace.
 func (e *exporter) exported() (all Exported) {
 	sum := e.digest.Sum(nil)
 	traceID := hex.EncodeToString(sum[:16])
@@ -101,7 +101,7 @@ func (e *exporter) exported() (all Exported) {
 	return all
 }
 
-// valid is a text as OTLP allows it.
+// valid returns a text as OTLP allows it.
 func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
 func keyValues(attributes []spans.Attribute) (all []KeyValue) {
@@ -142,12 +142,12 @@ func valueOf(value any) (v Value) {
 	return v
 }
 
-// Add adds what is told of another trace.
+// Add appends the spans and events of another trace.
 func (e *Exported) Add(other Exported) {
 	e.Spans, e.Events = append(e.Spans, other.Spans...), append(e.Events, other.Events...)
 }
 
-// Document is a document of all that.
+// Document returns a document with all spans and events.
 func (e *Exported) Document() *Document {
 	name := "adkreplay"
 	resource, scope := Resource{[]KeyValue{{"service.name", Value{String: &name}}}}, Scope{Name: spans.ScopeName}

@@ -11,14 +11,14 @@ import (
 	"github.com/adkreplay/adkreplay/internal/safetext"
 )
 
-// node is a span that says something of an agent, and those of its kind below it.
+// node is a span that concerns an agent, and the nodes below it.
 type node struct {
 	*Span
 	does  operation
 	below []*node
 }
 
-// operation is what a span is of.
+// operation is what a span measures.
 type operation string
 
 const (
@@ -28,14 +28,14 @@ const (
 	tool    operation = "tool"
 )
 
-// operations are the names that the conventions give to them.
+// operations maps the names in the conventions to operations.
 var operations = map[string]operation{
 	"invoke_agent": agent, "invoke_workflow": agent, "execute_tool": tool,
 	"chat": chat, "generate_content": chat, "text_completion": chat, "embeddings": chat,
 }
 
-// forest finds in spans those that say something of agents: as trees, in the order in which they
-// began, and how many were left out.
+// forest finds the spans that concern agents and returns them as trees, in the order in which they
+// began. left is how many other spans there are.
 func forest(all []*Span) (roots []*node, left int, err error) {
 	type key struct{ trace, span string }
 	spans, nodes := map[key]*Span{}, map[key]*node{}
@@ -45,7 +45,7 @@ func forest(all []*Span) (roots []*node, left int, err error) {
 			return nil, 0, err
 		}
 		at := key{s.TraceID, s.SpanID}
-		if spans[at] != nil { // it was sent again, as it may be
+		if spans[at] != nil { // it was sent twice, which is allowed
 			continue
 		}
 		spans[at], once = s, append(once, s)
@@ -83,7 +83,7 @@ func forest(all []*Span) (roots []*node, left int, err error) {
 	return roots, left, reached(roots, len(nodes))
 }
 
-// reached is an error where not all nodes are below a root: the others lie in circles.
+// reached returns an error if a node is below no root, which means that it is in a cycle.
 func reached(roots []*node, all int) error {
 	open := slices.Clone(roots)
 	for n := 0; n < len(open); n++ {
@@ -97,7 +97,7 @@ func reached(roots []*node, all int) error {
 
 func byBegin(a, b *node) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End)) }
 
-// check refuses a span that has no place.
+// check returns an error for a span with invalid ids or times.
 func (s *Span) check() error {
 	for _, id := range []struct {
 		what, id string
@@ -113,7 +113,7 @@ func (s *Span) check() error {
 	return nil
 }
 
-// widen has a node last as long as what lies in it, and no shorter than it began.
+// widen extends a node to include the nodes below it, and makes it end no earlier than it begins.
 func (n *node) widen() {
 	n.End = max(n.End, n.Start)
 	for _, one := range n.below {
@@ -122,7 +122,8 @@ func (n *node) widen() {
 	}
 }
 
-// value is that of an attribute of the span, or of one of its events; nil where neither has it.
+// value returns the value of an attribute of the span, or of one of its events, or nil if there is
+// none.
 func (s *Span) value(key string) *Value {
 	find := func(all []KeyValue) *Value {
 		for i := range all {
@@ -139,7 +140,7 @@ func (s *Span) value(key string) *Value {
 	return found
 }
 
-// text is the text of the first attribute that there is of some.
+// text returns the text of the first attribute among keys that has one.
 func (s *Span) text(keys ...string) string {
 	for _, key := range keys {
 		if v := s.value(key); v != nil && v.String != nil && *v.String != "" {
@@ -149,7 +150,7 @@ func (s *Span) text(keys ...string) string {
 	return ""
 }
 
-// number is the number of the first attribute that there is of some.
+// number returns the number of the first attribute among keys that has one.
 func (s *Span) number(keys ...string) (int, bool) {
 	for _, key := range keys {
 		switch v := s.value(key); {
@@ -163,7 +164,7 @@ func (s *Span) number(keys ...string) (int, bool) {
 	return 0, false
 }
 
-// failure is of what kind the failure of a span is; empty where it is none.
+// failure returns the kind of a span's failure, or "" if it did not fail.
 func (s *Span) failure() string {
 	if s.Status.Code != statusError {
 		return s.text("error.type")
@@ -171,7 +172,7 @@ func (s *Span) failure() string {
 	return cmp.Or(s.text("error.type"), strings.TrimSpace(s.Status.Message), "failed")
 }
 
-// plain is a value as JSON has it.
+// plain returns a value as decoded JSON.
 func (v *Value) plain() any {
 	switch {
 	case v == nil:

@@ -9,9 +9,9 @@ import (
 	"github.com/adkreplay/adkreplay/internal/jsonfault"
 )
 
-// Read reads a document, or several behind one another as collectors write them, a line each.
-// Members that say nothing of spans are passed over, and documents of other signals, which stand
-// between those of spans. The error says what is wrong, and where.
+// Read reads a document, or several documents after one another, one on each line, as collectors
+// write them. It ignores members that do not concern spans, and documents of other signals. The
+// error says what is wrong, and in which document.
 func Read(r io.Reader) (*Document, error) {
 	decoder := json.NewDecoder(r)
 	all, others := &Document{}, 0
@@ -42,8 +42,8 @@ func Read(r io.Reader) (*Document, error) {
 	}
 }
 
-// signal is a signal that is passed over.
+// signal is a signal that is ignored.
 type signal struct{}
 
-// UnmarshalJSON takes whatever it is.
+// UnmarshalJSON accepts anything.
 func (*signal) UnmarshalJSON([]byte) error { return nil }

@@ -9,8 +9,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 
-// This file makes what was said, as the conventions have it, the request and the answer of a
-// provider of Chat Completions, which everybody reads who looks at asks.
+// This file converts what was said, in the form of the conventions, to requests and answers in the
+// form of Chat Completions, which all code that reads asks understands.
 
 // part is a part of a message.
 type part struct {
@@ -23,14 +23,15 @@ type part struct {
 	Result    any    `json:"result"`
 }
 
-// message is one of a conversation.
+// message is a message of a conversation.
 type message struct {
 	Role   string `json:"role"`
 	Parts  []part `json:"parts"`
 	Finish string `json:"finish_reason"`
 }
 
-// saidIn reads an attribute whose value is structured, or the JSON of that, into v.
+// saidIn decodes an attribute into v. The attribute's value is structured, or the JSON text of a
+// structured value.
 func saidIn(n *node, key string, v any) bool {
 	value := n.value(key)
 	if value == nil {
@@ -46,7 +47,7 @@ func saidIn(n *node, key string, v any) bool {
 func jsonOf(v any) json.RawMessage {
 	raw, err := unescaped.Marshal(v)
 	if err != nil {
-		return nil // of a number that JSON has no word for
+		return nil // for a number that JSON cannot represent
 	}
 	return raw
 }
@@ -61,8 +62,8 @@ func textOf(v any) string {
 	return string(jsonOf(v))
 }
 
-// instructionsOf are the system instructions that a span holds, or those of the first one below
-// it that does; a word where none does.
+// instructionsOf returns the system instructions of a span, or of the first model call below it
+// that has any, and unsaid if there are none.
 func instructionsOf(n *node) string {
 	var parts []part
 	if saidIn(n, "gen_ai.system_instructions", &parts) && len(parts) > 0 {
@@ -80,10 +81,10 @@ func instructionsOf(n *node) string {
 	return unsaid
 }
 
-// unsaid stands for instructions that spans do not hold.
+// unsaid stands for instructions that the spans do not have.
 const unsaid = "(not said)"
 
-// requestOf is what a model was asked.
+// requestOf returns the request to a model.
 func requestOf(n *node) json.RawMessage {
 	body := map[string]any{"messages": []any{}}
 	set := func(name string, value any, has bool) {
@@ -117,8 +118,8 @@ func requestOf(n *node) json.RawMessage {
 	return jsonOf(body)
 }
 
-// toolsOf are definitions of tools in the form of Chat Completions, which has functions in a
-// member of their own.
+// toolsOf converts definitions of tools to the form of Chat Completions, which nests functions in a
+// member.
 func toolsOf(defined []any) (all []any) {
 	for _, one := range defined {
 		function, _ := one.(map[string]any)
@@ -131,8 +132,8 @@ func toolsOf(defined []any) (all []any) {
 	return all
 }
 
-// completions is a message in the form of Chat Completions: the results of tools are messages of
-// their own.
+// completions converts a message to the form of Chat Completions, in which the results of tools are
+// separate messages.
 func (m message) completions() (all []any) {
 	own := map[string]any{"role": cmp.Or(m.Role, "user"), "content": ""}
 	var texts []string
@@ -161,7 +162,7 @@ func (m message) completions() (all []any) {
 	return all
 }
 
-// answerOf is what a model answered; nil where the span says nothing of that.
+// answerOf returns the answer of a model, or nil if the span has nothing about it.
 func answerOf(n *node) json.RawMessage {
 	said := map[string]any{"role": "assistant", "content": nil}
 	finish := ""
@@ -199,7 +200,7 @@ func answerOf(n *node) json.RawMessage {
 	return jsonOf(body)
 }
 
-// argumentsOf are the arguments of an execution.
+// argumentsOf returns the arguments of an execution.
 func argumentsOf(n *node) any {
 	var args map[string]any
 	if saidIn(n, "gen_ai.tool.call.arguments", &args) && args != nil {
@@ -208,7 +209,7 @@ func argumentsOf(n *node) any {
 	return map[string]any{}
 }
 
-// resultOf is what a tool gave, as text.
+// resultOf returns the result of a tool, as text.
 func resultOf(n *node) adk.ToolResult {
 	if v := n.value("gen_ai.tool.call.result"); v != nil {
 		return adk.Text(textOf(v.plain()))

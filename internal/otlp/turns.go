@@ -15,19 +15,19 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Turn is what of a trace can be made of the spans of one agent.
+// Turn is what can be reconstructed of the turn of one agent from its spans.
 type Turn struct {
 	// Name is the name of the outermost span, and the beginning of its id.
 	Name string
-	// Trace is a trace to be looked at and counted. It says what spans say: who was asked,
-	// what that took, which tools were executed, when, and how that ended. Where they hold
-	// what was said it has that too. States, records, iterations, gates and the engine's
-	// steps are none of theirs, so it can not be run again.
+	// Trace is a trace for viewing and counting. It has what spans have: who was asked, how long
+	// that took, which tools were executed, when, and how that ended, and also what was said if the
+	// spans have that. Spans have no states, records, iterations, gates or steps of the engine, so
+	// the trace cannot be replayed.
 	Trace []byte
 }
 
-// Turns makes turns of the spans of a document, in the order in which they began. left is how
-// many spans say nothing of an agent. The error says which span cannot be placed.
+// Turns makes turns from the spans of a document, in the order in which they began. left is how
+// many spans do not concern an agent. The error names a span that has no place.
 func (d *Document) Turns() (turns []Turn, left int, err error) {
 	var all []*Span
 	for _, resource := range d.ResourceSpans {
@@ -54,7 +54,7 @@ func (d *Document) Turns() (turns []Turn, left int, err error) {
 	return turns, left, nil
 }
 
-// gathered are roots that are agents: what has none above it and is none itself is put below one
+// gathered returns roots that are agents. Roots that are not agents are put below a new agent, one
 // for each trace of OpenTelemetry.
 func gathered(roots []*node) (agents []*node) {
 	stray := map[string]*node{}
@@ -74,7 +74,7 @@ func gathered(roots []*node) (agents []*node) {
 	return agents
 }
 
-// turnBuilder makes the crossings that the spans of a turn tell of.
+// turnBuilder makes the crossings of a turn from its spans.
 type turnBuilder struct {
 	crossings []adk.Crossing
 	calls     int
@@ -88,7 +88,7 @@ func (b *turnBuilder) tell(at Nanos, x adk.Crossing) {
 	b.crossings = append(b.crossings, x)
 }
 
-// enter adds the begin of a call, and gives its number.
+// enter adds the beginning of a call, and returns its number.
 func (b *turnBuilder) enter(at Nanos, in, strand int, x adk.Crossing) int {
 	b.calls++
 	x.Kind, x.Call, x.Strand, x.ID = adk.KindCall, in, strand, b.calls
@@ -104,7 +104,7 @@ func (b *turnBuilder) leave(at Nanos, in, strand, id int, failure string, result
 	b.tell(at, x)
 }
 
-// errorOf is the error of a kind of failure, which may be a code of the engine's.
+// errorOf returns the error for a kind of failure, which may be a code of the engine.
 func errorOf(failure string) error {
 	if strings.HasPrefix(failure, "E_") {
 		return &adk.Error{Code: adk.Code(failure)}
@@ -121,8 +121,8 @@ func (b *turnBuilder) turn(root *node) {
 	b.leave(root.End, 0, 0, run, "", nil)
 }
 
-// dispatch makes the dispatch of an agent: what it did is the doing of one executor call, if a
-// model was asked.
+// dispatch makes the dispatch of an agent. If a model was asked, everything in the dispatch happens
+// within one executor call.
 func (b *turnBuilder) dispatch(n *node, in, strand int, name string) {
 	who := cmp.Or(n.text("gen_ai.agent.name", "gen_ai.workflow.name"), "agent")
 	call := adk.Crossing{Seam: adk.Seam{Label: adk.LabelDispatch, Name: name}}
@@ -151,9 +151,9 @@ func (b *turnBuilder) dispatch(n *node, in, strand int, name string) {
 	b.leave(n.End, in, strand, dispatch, "", nil)
 }
 
-// children makes what lies in a node, within a call: what overlaps is the doing of strands.
+// children makes what is below a node, within a call. Children that overlap in time run in strands.
 func (b *turnBuilder) children(n *node, in, strand int) {
-	free := n.Start // when the call's own strand has time for the next one
+	free := n.Start // when the call's own strand is free for the next child
 	for _, one := range n.below {
 		if one.Start >= free {
 			free = one.End
@@ -194,7 +194,7 @@ func (b *turnBuilder) ask(n *node, in, strand int) {
 	b.tell(n.End, done)
 }
 
-// execute makes an execution of a tool, with what lies in it.
+// execute makes an execution of a tool, with everything below it.
 func (b *turnBuilder) execute(n *node, in, strand int) {
 	b.ops++
 	op, name, failure := b.ops, cmp.Or(n.text("gen_ai.tool.name"), n.Name, "tool"), n.failure()
@@ -212,19 +212,19 @@ func (b *turnBuilder) execute(n *node, in, strand int) {
 	b.tell(n.End, done)
 }
 
-// toolOf is the tool of an execution. Spans do not say what arguments it takes.
+// toolOf returns the tool of an execution. Spans do not have its schema.
 func toolOf(n *node, name string) *adk.Tool {
 	made, err := adk.NewTool(adk.ToolInit{Name: name, Description: cmp.Or(n.text("gen_ai.tool.description"), "(not said)"), InputSchema: json.RawMessage(`{"type":"object"}`),
 		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
 			return nil, errors.New("it was read from a span, and does nothing")
 		}})
 	if err != nil {
-		panic(err) // a name and a description are all that it can lack
+		panic(err) // impossible: the name and the description are not empty
 	}
 	return made
 }
 
-// written is the trace of what was told, in the order of time, with numbers in that order.
+// written returns the trace of the crossings, ordered by time and numbered in that order.
 func (b *turnBuilder) written(root *node) ([]byte, error) {
 	slices.SortStableFunc(b.crossings, func(a, b adk.Crossing) int { return a.At.Compare(b.At) })
 	calls, ops, strands := renumbering{}, renumbering{}, renumbering{}
@@ -249,7 +249,7 @@ func (b *turnBuilder) written(root *node) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// renumbering numbers what is met from 1; 0 stays.
+// renumbering numbers values from 1 in the order in which they occur; 0 stays 0.
 type renumbering map[int]int
 
 func (r renumbering) of(n int) int {

@@ -8,9 +8,9 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// OfCorpus is the page of what a verification of many traces found. The traces of a cause
-// come first, so that they are held where not all can be, and those that are as they were
-// recorded last. A source that cannot be opened again has no Open.
+// OfCorpus returns the page of a verification of many traces. The traces with a cause come first,
+// so that they are included if not all can be, and unchanged traces come last. A source that cannot
+// be opened again has no Open.
 func OfCorpus(title string, report *corpus.Report, sources []corpus.Source, reading trace.Options) *Page {
 	open := map[string]func() (io.ReadCloser, error){}
 	for _, source := range sources {
@@ -24,7 +24,7 @@ func OfCorpus(title string, report *corpus.Report, sources []corpus.Source, read
 			p.Sources = append(p.Sources, Source{name, open[name]})
 		}
 	}
-	for _, cause := range report.Causes { // one of each before the second of any
+	for _, cause := range report.Causes { // one trace of each cause before the second of any
 		if len(cause.Traces) > 0 {
 			list(cause.Traces[0])
 		}
@@ -39,7 +39,8 @@ func OfCorpus(title string, report *corpus.Report, sources []corpus.Source, read
 	return p
 }
 
-// rankOf says what a reader looks at first: what differs, what cannot be read, and the rest.
+// rankOf returns the rank of a trace: first those that differ, then those that cannot be read, then
+// the rest.
 func rankOf(t *corpus.TraceReport) int {
 	return slices.Index([]bool{t.Divergence != nil, t.Error != "", true}, true)
 }

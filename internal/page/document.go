@@ -14,22 +14,22 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// unpacking is the file of the script that unpacks what is packed.
+// unpacking is the file of the script that unpacks the rest.
 const unpacking = "packed.js"
 
-// scripts are the files of the one that it unpacks first, in the order in which they build on
-// one another.
+// scripts are the files of the main script, in the order in which they depend on each other.
 var scripts = []string{"words.js", "dom.js", "align.js", "said.js", "trace.js", "state.js", "asks.js",
 	"list.js", "overview.js", "values.js", "crossing.js", "states.js", "conversation.js", "phases.js", "reports.js", "sessions.js", "turn.js", "watch.js", "app.js"}
 
-// look is what all pages look and do: packed, since it is most of a page of a short turn.
+// look is the style and the script of all pages. It is packed, since it is most of a page with a
+// short turn.
 type look struct {
 	Style  string `json:"style"`
 	Script string `json:"script"`
 }
 
-// document is all that stands before the traces, made when the first page is. The title is at
-// the place of titleMark.
+// document returns everything before the traces, with titleMark in place of the title. It is built
+// for the first page.
 var document = sync.OnceValue(newDocument)
 
 // titleMark stands for the title in page.html.
@@ -39,7 +39,7 @@ func newDocument() string {
 	const strict = "\"use strict\";\n"
 	tables, err := json.Marshal(tables{kindRows(), collections()})
 	if err != nil {
-		panic(err) // they are texts
+		panic(err) // impossible: they are texts
 	}
 	first, all := strict+asset(unpacking), look{asset("page.css"), strict + "const tables = " + string(tables) + ";\n"}
 	for _, name := range scripts {
@@ -55,8 +55,8 @@ func newDocument() string {
 	return strings.NewReplacer("POLICY", policy, "LOOK", packedText(string(text)), "FIRST", first).Replace(asset("page.html"))
 }
 
-// unindented is a script or a style without what only those who read its file need: the
-// spaces that begin a line, and lines that are comments. No text goes on over several lines.
+// unindented returns a script or a style without indentation and comment lines, which only readers
+// of its file need. No string in the scripts may continue over several lines.
 func unindented(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -67,15 +67,15 @@ func unindented(text string) string {
 	return b.String()
 }
 
-// head is all that stands before the traces.
+// head returns everything before the traces.
 func head(title string) string {
 	return strings.Replace(document(), titleMark, html.EscapeString(title), 1)
 }
 
-// tail is all that stands behind them.
+// tail is everything after the traces.
 const tail = "</body>\n</html>\n"
 
-// hashOf is how a content security policy names a script or a style.
+// hashOf returns the name of a script or a style in a content security policy.
 func hashOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
@@ -84,7 +84,7 @@ func hashOf(text string) string {
 func asset(name string) string {
 	content, err := assets.ReadFile("assets/" + name)
 	if err != nil {
-		panic(err) // they are part of this package
+		panic(err) // impossible: they are part of this package
 	}
 	return string(content)
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wholefile"
 )
 
-// WriteFile writes the page into a file as a whole, and gives its size in bytes beside what
-// Write gives. The page holds the traces: it may be read by those alone who may read each of
-// them, and of the journals, that is a file.
+// WriteFile writes the page to a file, as a whole or not at all, and also returns its size in
+// bytes. The page contains the traces, so only those may read it who may read each of the traces,
+// and of the journals, that is a file.
 func (p *Page) WriteFile(path string) (written Written, size int, err error) {
 	var content bytes.Buffer
 	if written, err = p.Write(&content); err != nil {

@@ -20,40 +20,39 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Page is what one file shows.
+// Page is the content of a page.
 type Page struct {
-	// Title says what it is of.
+	// Title is the title of the page.
 	Title string
-	// Sources are the traces, in the order in which they are listed.
+	// Sources are the traces, in the order of the list.
 	Sources []Source
 	// Recordings are the journals of sessions, whose traces are among the sources.
 	Recordings []*sessions.Recording
-	// Verified and Explored are what the commands verify and explore print as JSON; nil
-	// where there is none.
+	// Verified and Explored are what the commands verify and explore print as JSON, or nil.
 	Verified, Explored any
-	// Watched tells that the file is written again while one works: browsers then load it again
-	// while somebody looks elsewhere, and when it comes into view.
+	// Watched says that the file is rewritten while its user works. Browsers then reload it while
+	// it is in the background, and when it comes to the front.
 	Watched bool
-	// Reading is how the traces are read. Its File is not used: errors name the source.
+	// Reading applies to each trace. Its File is ignored: errors name the source.
 	Reading trace.Options
-	// MostBytes is how large the traces in the file may get together: those that come
-	// behind are listed, and not held. Zero is DefaultMostBytes. The first one is held.
+	// MostBytes is the largest total size of the traces in the file. Traces beyond it are only
+	// listed, except that the first trace is always included. Zero means DefaultMostBytes.
 	MostBytes int64
 }
 
-// DefaultMostBytes is how large the traces in a file get together: browsers open it at once,
-// and mail takes it.
+// DefaultMostBytes is the usual largest total size of the traces in a file. Browsers open such a
+// file without delay, and it can be mailed.
 const DefaultMostBytes = 24 << 20
 
-// Source is a trace to be shown.
+// Source is a trace to show.
 type Source struct {
-	// Name says which trace it is.
+	// Name identifies the trace.
 	Name string
-	// Open opens it. It is called once. Nil has the trace listed alone.
+	// Open opens the trace. It is called at most once. If it is nil, the trace is only listed.
 	Open func() (io.ReadCloser, error)
 }
 
-// contents is what a page knows of itself: one JSON document beside the traces.
+// contents is one JSON document that describes the page.
 type contents struct {
 	Title string `json:"title"`
 	Written
@@ -62,29 +61,29 @@ type contents struct {
 	Watched  bool `json:"watched,omitempty"`
 }
 
-// Entry is what the list of traces says of one.
+// Entry describes a trace in the list.
 type Entry struct {
 	Name      string        `json:"name"`
 	Crossings int           `json:"crossings"`
 	Elapsed   time.Duration `json:"elapsed"` // in nanoseconds
-	// Status is how its last dispatch ended, and Errors how many error events there are.
+	// Status is how its last dispatch ended, and Errors is the number of error events.
 	Status string `json:"status,omitempty"`
 	Errors int    `json:"errors,omitempty"`
-	// Fault says why there is no more of it.
+	// Fault says why the trace is incomplete.
 	Fault string `json:"fault,omitempty"`
-	// Held tells that its lines are in the page.
+	// Held says that its lines are in the page.
 	Held bool `json:"held,omitempty"`
 }
 
-// Written is what became of what a page is of, in its order.
+// Written says what was written, in the order of the page's sources and recordings.
 type Written struct {
 	Traces   []Entry   `json:"traces"`
 	Sessions []Journal `json:"sessions,omitempty"`
 }
 
-// Write writes the page. What cannot be read, or breaks off, is shown as far as it goes and
-// says why it ends. The error is that of w, or of a source that somebody cancelled: then
-// there is no page.
+// Write writes the page. A source that cannot be read, or breaks off, is shown as far as it goes,
+// with the reason. The error is that of w, or of a source that was cancelled; then there is no
+// valid page.
 func (p *Page) Write(w io.Writer) (Written, error) {
 	out := &counter{w: bufio.NewWriterSize(w, 64<<10)}
 	all := contents{Title: p.Title, Verified: p.Verified, Explored: p.Explored, Watched: p.Watched, Written: Written{Traces: []Entry{}}}
@@ -114,22 +113,22 @@ func (p *Page) Write(w io.Writer) (Written, error) {
 	return all.Written, out.err
 }
 
-// Journal is what the list says of the journals of a folder.
+// Journal describes the journals of a folder in the list.
 type Journal struct {
 	Folder string `json:"folder"`
-	// Sessions are how many there are, and Steps how many were told of them.
+	// Sessions is the number of sessions, and Steps the number of their steps.
 	Sessions int `json:"sessions"`
 	Steps    int `json:"steps"`
-	// Faults say why there is no more of them.
+	// Faults say why the journals are incomplete.
 	Faults []string `json:"faults,omitempty"`
-	// Notes say what hosts have not ended.
+	// Notes say which hosts did not end their journals.
 	Notes []string `json:"notes,omitempty"`
-	// Held tells that the steps are in the page.
+	// Held says that the steps are in the page.
 	Held bool `json:"held,omitempty"`
 }
 
-// embedJournal writes the steps of the journals of a folder into an element of their own,
-// as adkreplay show prints them as JSON, where they are to be held.
+// embedJournal writes the steps of the journals of a folder into an element, in the form of
+// adkreplay show --json, if held is set.
 func (p *Page) embedJournal(out *counter, number int, recording *sessions.Recording, held bool) Journal {
 	turns, brokenOff := recording.Turns(p.Reading), recording.BrokenOff(p.Reading)
 	journal, reports := recording.Read(p.Reading)
@@ -150,7 +149,7 @@ func (p *Page) embedJournal(out *counter, number int, recording *sessions.Record
 		if name := brokenOff(step.Step); name != "" {
 			step.Trace = name
 		}
-		_ = encoder.Encode(step) // its members are texts and numbers
+		_ = encoder.Encode(step) // cannot fail: its members are texts and numbers
 	}
 	one.Sessions = len(met)
 	if held {
@@ -159,8 +158,8 @@ func (p *Page) embedJournal(out *counter, number int, recording *sessions.Record
 	return one
 }
 
-// embed writes the lines of a trace into an element of their own, and notes what they say
-// on the whole.
+// embed writes the lines of a trace into an element, and records in one what they say about the
+// whole trace.
 func (p *Page) embed(out *counter, number int, source Source, one *Entry) {
 	content, err := source.Open()
 	if err != nil {
@@ -191,12 +190,11 @@ func (p *Page) embed(out *counter, number int, source Source, one *Entry) {
 	}
 }
 
-// linesVersion is the version of the format in which a page holds traces: the one that the
-// scripts read.
+// linesVersion is the version of the format of the traces in a page, which the scripts read.
 const linesVersion = 5
 
-// copyLines writes the lines of a trace in the format of pages, and notes what the list says
-// of them. The error says why there are no more.
+// copyLines writes the lines of a trace in the format of pages, and records what the list shows.
+// The error says why the trace is incomplete.
 func copyLines(out io.Writer, r *trace.Reader, one *Entry) error {
 	header := r.Header()
 	header.Version = linesVersion
@@ -208,7 +206,7 @@ func copyLines(out io.Writer, r *trace.Reader, one *Entry) error {
 		}
 		if err != nil {
 			if one.Crossings == 0 {
-				_ = w.Close() // for the header, which is written with what follows it
+				_ = w.Close() // writes the header, which is otherwise written with the first line
 			}
 			return err
 		}
@@ -230,14 +228,14 @@ func (e *Entry) note(x *adk.Crossing, start time.Time) {
 	}
 }
 
-// counter counts what is written and remembers what went wrong.
+// counter counts the bytes that are written, and remembers the first error.
 type counter struct {
 	w   *bufio.Writer
 	n   int64
 	err error
 }
 
-// Write writes unless that failed before.
+// Write writes unless an earlier write failed.
 func (c *counter) Write(text []byte) (int, error) {
 	if c.err != nil {
 		return 0, c.err
@@ -247,4 +245,4 @@ func (c *counter) Write(text []byte) (int, error) {
 	return n, err
 }
 
-func (c *counter) text(text string) { _, _ = c.Write([]byte(text)) } // it remembers
+func (c *counter) text(text string) { _, _ = c.Write([]byte(text)) } // the counter remembers the error

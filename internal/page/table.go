@@ -8,8 +8,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/transcript"
 )
 
-// This file hands the tables of the engine to the scripts: what a kind is and which
-// fields it has is decided there alone.
+// This file passes the tables of the engine to the scripts, so that only the engine defines the
+// kinds and their fields.
 
 // tables are what the scripts know of the engine.
 type tables struct {
@@ -22,24 +22,24 @@ type kindRow struct {
 	Name     string     `json:"name"`
 	Class    string     `json:"class"`
 	Spanning bool       `json:"spanning,omitempty"`
-	Phased   bool       `json:"phased,omitempty"` // it stands in the phases of a turn
+	Phased   bool       `json:"phased,omitempty"` // it is shown in the phases of a turn
 	Causes   []string   `json:"causes,omitempty"`
 	Fields   []fieldRow `json:"fields"`
 }
 
-// fieldRow is a field of a kind: its label, which field of a crossing it is, on which line
-// of a spanning operation it stands, and what of earlier crossings it may name.
+// fieldRow is a field of a kind: its label, the field of a crossing, the line of a spanning
+// operation that has it, and which earlier crossings it may refer to.
 type fieldRow struct {
 	Label string `json:"label"`
 	Field string `json:"field"`
 	Phase string `json:"phase"`
-	// Again is what a crossing may say again of: run, op, bytes, or nothing.
+	// Again says what the field may refer to: run, op, bytes, or nothing.
 	Again string `json:"again,omitempty"`
-	// Zero is what a line says that has no such member, where that is a number.
+	// Zero is the value of the field if a line does not have it, for a number.
 	Zero json.RawMessage `json:"zero,omitempty"`
 }
 
-// collection is a set of a context, and what a record of it is.
+// collection is a set of a context, and the kind of its records.
 type collection struct {
 	Name  string `json:"name"`
 	Holds string `json:"holds"`

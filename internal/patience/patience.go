@@ -1,6 +1,6 @@
-// Package patience says how long tests wait for what comes at once on a machine that has
-// nothing else to do. On one that is busy it comes late: a test that gives it up has failed
-// by time, and not by what it tests.
+// Package patience says how long tests wait for something that happens at once on an idle machine.
+// On a busy machine it happens late, and a test that gave up would fail because of the time, and
+// not because of what it tests.
 package patience
 
 import (
@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// Long is far more than anything takes on a machine that is busy with other things, and less
-// than go test has with all tests of a package.
+// Long is far longer than anything takes on a busy machine, and shorter than the time limit of go
+// test for all tests of a package.
 const Long = 5 * time.Minute
 
-// pause is between two looks.
+// pause is the time between two looks.
 const pause = 10 * time.Millisecond
 
-// looksAtOnce are made before the first pause.
+// looksAtOnce is how many looks precede the first pause.
 const looksAtOnce = 1000
 
-// Until looks until something is so, and reports whether it came to that.
+// Until calls is until it returns true, and reports whether it did within Long.
 func Until(is func() bool) bool {
 	begun := time.Now()
 	for look := 0; !is(); look++ {
@@ -32,8 +32,8 @@ func Until(is func() bool) bool {
 	return true
 }
 
-// Stragglers gives goroutines that are about to end the time to do so, and says how many more
-// than before there are then.
+// Stragglers gives goroutines that are about to end the time to do so, and returns how many more
+// goroutines there are then than before.
 func Stragglers(before int) (left int) {
 	Until(func() bool { left = max(0, runtime.NumGoroutine()-before); return left == 0 })
 	return left

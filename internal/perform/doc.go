@@ -1,8 +1,8 @@
-// Package perform makes the operations that user code asks of the engine: one that is
-// given as a crossing, through the handle that the engine handed to that code. What a
-// recorded call did is made again with it, and what a turn that is data says.
+// Package perform performs operations of user code that are given as crossings, through the handle
+// that the engine gave to that code. It repeats what a recorded call did, and executes a turn that
+// is described as data.
 //
-// The table of operations has one row a kind: which handle offers it, and how it is
-// called. What a crossing cannot hold, the handlers of tools, the code of strands, the
-// strands to wait for, is asked of a [User].
+// The table of operations has one row for each kind: which handle offers the operation, and how to
+// call it. A crossing cannot hold the handlers of tools, the code of strands or the strands to wait
+// for; these come from a [User].
 package perform

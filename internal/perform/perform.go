@@ -7,15 +7,15 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Handle is what the engine handed to a seam call: the context of a turn or of a
-// dispatch, or neither, as to a storage.
+// Handle is what the engine gave to a seam call: the context of a turn or of a dispatch, or
+// neither, as for a storage.
 type Handle struct {
 	Turn     *adk.TurnContext
 	Dispatch *adk.DispatchContext
-	Next     adk.Next // of a middleware
+	Next     adk.Next // for a middleware
 }
 
-// Source is what a dispatch can be called from with the handle, or nil.
+// Source returns what a dispatch can be called from with the handle, or nil.
 func (h Handle) Source() adk.Source {
 	switch {
 	case h.Turn != nil:
@@ -26,8 +26,8 @@ func (h Handle) Source() adk.Source {
 	return nil
 }
 
-// Where is the number of the seam call that was handed the handle, and of its strand;
-// zero for a handle of nothing.
+// Where returns the numbers of the seam call that was given the handle and of its strand, or zeros
+// if the handle has no context.
 func (h Handle) Where() (call, strand int) {
 	of, has := h.handle()
 	if !has {
@@ -36,7 +36,7 @@ func (h Handle) Where() (call, strand int) {
 	return of.Where()
 }
 
-// handle is what contexts of turns and of dispatches both offer.
+// handle returns the part that the contexts of turns and of dispatches share.
 func (h Handle) handle() (of adk.Handle, has bool) {
 	switch {
 	case h.Turn != nil:
@@ -47,40 +47,39 @@ func (h Handle) handle() (of adk.Handle, has bool) {
 	return of, false
 }
 
-// User answers for the user code that performs an operation.
+// User supplies the user code that an operation needs.
 type User interface {
-	// Tool is the tool that a register or an execute is made with, which may be nil;
-	// false where there is none to make it with.
+	// Tool returns the tool for a register or an execute; the tool may be nil. It returns false if
+	// the operation cannot be made for want of one.
 	Tool(of adk.Handle, x *adk.Crossing) (*adk.Tool, bool)
-	// Code is what the strand of a fork does, or the handler of an on-ack, once it
-	// is called with a handle of its own. The error of a handler goes nowhere.
+	// Code returns the code of a forked strand or of an on-ack handler, which is called with its
+	// own handle. The error of a handler is ignored.
 	Code(x *adk.Crossing) func(context.Context, Handle) error
-	// Strand is the strand that a wait waits for; nil for none.
+	// Strand returns the strand that a wait waits for, or nil for none.
 	Strand(x *adk.Crossing) *adk.Strand
-	// Off takes off what an off-ack takes off; nil for nothing.
+	// Off returns the function that removes the handler of an off-ack, or nil for none.
 	Off(x *adk.Crossing) func()
 }
 
-// Answer is what the engine answered. Which fields an operation sets is what its
-// method gives; the others are zero.
+// Answer is what the engine returned. An operation sets the fields that its method returns; the
+// others are zero.
 type Answer struct {
-	Silent  bool // the method gives nothing, not even an error
+	Silent  bool // the method returns nothing, not even an error
 	Err     error
-	Flag    bool           // replaced, of an add; found, of a remove or an unregister
-	ID      string         // of a new-id
-	At      time.Time      // of a now
-	Texts   []string       // the names of what a prune took away
-	Records []adk.Record   // of a fetch
-	Result  adk.ToolResult // of an execute
-	Value   any            // that settled the gate of a wait-for
-	Bytes   []byte         // of an open-media
-	Strand  *adk.Strand    // of a fork; nil where it was refused
-	Off     func()         // of an on-ack; nil where it was refused
+	Flag    bool           // add: it replaced a record; remove, unregister: there was one
+	ID      string         // new-id
+	At      time.Time      // now
+	Texts   []string       // prune: the names of what was removed
+	Records []adk.Record   // fetch
+	Result  adk.ToolResult // execute
+	Value   any            // wait-for: the value that settled the gate
+	Bytes   []byte         // open-media
+	Strand  *adk.Strand    // fork; nil if it was refused
+	Off     func()         // on-ack; nil if it was refused
 }
 
-// Perform makes the operation that x is, by its kind and what user code gives to it,
-// with ctx. It reports whether it could: the handle offers the operation, and u has
-// what that needs.
+// Perform performs the operation x, with ctx, from its kind and its inputs. It reports whether it
+// could: whether the handle offers the operation, and u has what the operation needs.
 func Perform(ctx context.Context, h Handle, x *adk.Crossing, u User) (Answer, bool) {
 	if int(x.Kind) >= len(operations) || operations[x.Kind] == nil {
 		return Answer{}, false
@@ -88,8 +87,8 @@ func Perform(ctx context.Context, h Handle, x *adk.Crossing, u User) (Answer, bo
 	return operations[x.Kind](job{ctx, h, x, u})
 }
 
-// Dispatch calls a dispatch with ctx, or where a cause says so with one below it that
-// has ended.
+// Dispatch calls a dispatch with ctx. If cause is not nil, it uses a context below ctx that has
+// already ended with that cause.
 func Dispatch(ctx context.Context, cause error, in adk.DispatchInput) (adk.DispatchEnd, error) {
 	if cause != nil {
 		below, end := context.WithCancelCause(ctx)
@@ -99,7 +98,7 @@ func Dispatch(ctx context.Context, cause error, in adk.DispatchInput) (adk.Dispa
 	return adk.Dispatch(ctx, in)
 }
 
-// job is one operation that is to be made.
+// job is one operation to perform.
 type job struct {
 	ctx context.Context
 	h   Handle
@@ -107,10 +106,10 @@ type job struct {
 	u   User
 }
 
-// operation makes an operation and reports whether it could.
+// operation performs an operation and reports whether it could.
 type operation func(job) (Answer, bool)
 
-// operations are the operations, by their kinds. A test holds them against the kinds.
+// operations are the operations, by kind. A test checks that they cover all kinds.
 var operations = [...]operation{
 	adk.KindNext: callNext,
 	adk.KindFork: forkStrand,
@@ -170,15 +169,16 @@ var operations = [...]operation{
 
 func answerOf(err error) Answer { return Answer{Err: err} }
 
-// silent is the answer of a method that gives none.
+// silent is the answer of a method that returns nothing.
 var silent = Answer{Silent: true}
 
-// onHandle is an operation of both contexts.
+// onHandle is an operation that both contexts offer.
 func onHandle(make func(job, adk.Handle) Answer) operation {
 	return onHandleIf(func(j job, h adk.Handle) (Answer, bool) { return make(j, h), true })
 }
 
-// onHandleIf is an operation of both contexts that needs something which may be lacking.
+// onHandleIf is an operation that both contexts offer, and that needs something which may be
+// missing.
 func onHandleIf(make func(job, adk.Handle) (Answer, bool)) operation {
 	return func(j job) (Answer, bool) {
 		h, has := j.h.handle()
@@ -204,7 +204,7 @@ func onHelpers(report func(*adk.Crossing, *adk.Helpers) error) operation {
 	return onDispatch(func(j job, dc *adk.DispatchContext) (Answer, bool) { return answerOf(report(j.x, dc.Helpers())), true })
 }
 
-// eventOf is the event that an emit is given.
+// eventOf returns the event that is given to an emit operation.
 func eventOf[E any](x *adk.Crossing) E {
 	event, _ := x.Payload.(E)
 	return event

@@ -5,10 +5,10 @@ import (
 	"github.com/adkreplay/adkreplay/internal/storages"
 )
 
-// This file makes the operations on the collections.
+// This file performs the operations on the collections.
 
-// onRecords makes an operation on the collection that it names. A record of another
-// collection cannot be given.
+// onRecords performs an operation on the collection that it names. It cannot if the record belongs
+// to another collection.
 func onRecords(j job) (a Answer, can bool) {
 	h, has := j.h.handle()
 	if !has {

@@ -15,25 +15,24 @@ import (
 	"github.com/adkreplay/adkreplay/internal/canonical"
 )
 
-// AppendJSON appends v as one line of JSON: the same bytes for equal data, on
-// every machine. It never fails; what is not plain, contains itself or is
-// nested too deep becomes opaque.
+// AppendJSON appends v as one line of JSON. Equal data gives the same bytes on every machine. It
+// never fails; what is not plain, contains itself or is nested too deep becomes opaque.
 func AppendJSON(dst []byte, v any) []byte {
 	e := encoder{out: dst}
 	e.value(v)
 	return e.out
 }
 
-// AppendTree appends v as AppendJSON does, with each json.Number as it is spelled: a tree that was
-// read of JSON.
+// AppendTree appends v as AppendJSON does, but writes each json.Number in its own spelling. It is
+// for trees that were decoded from JSON.
 func AppendTree(dst []byte, v any) []byte {
 	e := encoder{out: dst, spelled: true}
 	e.value(v)
 	return e.out
 }
 
-// AppendSaid appends v as AppendJSON does, for people: a value that is JSON stands there as that,
-// and not as a text in which each quote is escaped. Nobody can read its type back.
+// AppendSaid appends v as AppendJSON does, but for people to read: raw JSON is written as JSON, and
+// not as a string in which each quote is escaped. The types cannot be read back from it.
 func AppendSaid(dst []byte, v any) []byte {
 	e := encoder{out: dst, said: true}
 	e.value(v)
@@ -44,21 +43,20 @@ func AppendSaid(dst []byte, v any) []byte {
 type encoder struct {
 	out  []byte
 	said bool // for people
-	// spelled says that a json.Number stands as it is.
+	// spelled says to write a json.Number in its own spelling.
 	spelled bool
-	// open are the maps and slices being written, from the outside in.
+	// open are the maps and slices being written, from the outermost inwards.
 	open []ref
-	// failed says that a place that can hold one type only could not be written;
-	// the value around it that says its own type is then opaque as a whole.
+	// failed says that a value in a place of a fixed type could not be written. The surrounding
+	// value that has its type written is then opaque as a whole.
 	failed bool
-	// asked says that the paths of opaque values are wanted: opaques are those
-	// found, path is where the encoder stands.
+	// asked says to collect the paths of opaque values in opaques. path is the current path.
 	asked   bool
 	opaques []string
 	path    []string
 }
 
-// value writes v so that its type can be told.
+// value writes v together with its type.
 func (e *encoder) value(v any) {
 	switch v := v.(type) {
 	case nil:
@@ -90,7 +88,7 @@ func (e *encoder) value(v any) {
 
 func (e *encoder) raw(text string) { e.out = append(e.out, text...) }
 
-// text writes a string, in base64 if it is one that JSON cannot hold.
+// text writes a string, in base64 if JSON cannot hold it.
 func (e *encoder) text(s string) {
 	if utf8.ValidString(s) {
 		e.out = canonical.AppendString(e.out, s)
@@ -101,7 +99,7 @@ func (e *encoder) text(s string) {
 	e.raw("}")
 }
 
-// tag begins an object of one key; the caller writes the value and the brace.
+// tag begins an object with one key. The caller writes the value and the closing brace.
 func (e *encoder) tag(name string) {
 	e.out = append(canonical.AppendString(append(e.out, '{'), "$"+name), ':')
 }
@@ -112,7 +110,7 @@ func (e *encoder) base64(data []byte) {
 	e.raw(`"`)
 }
 
-// float writes a float64: a number that cannot be taken for an int.
+// float writes a float64 so that it cannot be mistaken for an int.
 func (e *encoder) float(f float64) {
 	if word := notFinite(f); word != "" {
 		e.tag("float64")
@@ -122,7 +120,7 @@ func (e *encoder) float(f float64) {
 	e.number(f, 64)
 }
 
-// number writes a finite float of a size, always with a point or an exponent.
+// number writes a finite float of the given size, always with a point or an exponent.
 func (e *encoder) number(f float64, bits int) {
 	start := len(e.out)
 	if size := math.Abs(f); size != 0 && (size < 1e-6 || size >= 1e21) {
@@ -135,7 +133,7 @@ func (e *encoder) number(f float64, bits int) {
 	}
 }
 
-// notFinite names what JSON has no number for, and is empty for a number.
+// notFinite names a float that is not a JSON number, and returns "" for others.
 func notFinite(f float64) string {
 	switch {
 	case math.IsNaN(f):
@@ -163,8 +161,8 @@ func (e *encoder) marked(v Marked) {
 	e.out = append(append(e.out, text...), '}')
 }
 
-// borrowsMark reports whether a type embeds a marked one: its mark may be the inner
-// one's, as which it would be read back.
+// borrowsMark reports whether a type embeds a marked type. Its mark may then be the embedded
+// type's, and reading it would give that type.
 func borrowsMark(t reflect.Type) bool {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -190,7 +188,7 @@ func (e *encoder) opaqueType(name string) {
 	e.out = append(canonical.AppendString(e.out, name), '}')
 }
 
-// typed writes a value of any type but the commonest.
+// typed writes a value of any but the most common types.
 func (e *encoder) typed(v reflect.Value) {
 	name, ok := typeName(v.Type())
 	if !ok || e.refused(v) {
@@ -228,8 +226,8 @@ func (e *encoder) named(name string, v reflect.Value) {
 	}
 }
 
-// needsMark reports whether an object could be taken for a mark, or has a key
-// that cannot be a JSON string.
+// needsMark reports whether an object could be mistaken for a mark, or has a key that cannot be a
+// JSON string.
 func needsMark(object reflect.Value) bool {
 	for entries := object.MapRange(); entries.Next(); {
 		key := entries.Key().String()
@@ -249,14 +247,13 @@ func (e *encoder) refused(v reflect.Value) bool {
 	return v.Type() == timeType && !writable(v)
 }
 
-// writable reports whether RFC 3339 can hold the year of a time.
+// writable reports whether RFC 3339 can represent the year of a time.
 func writable(v reflect.Value) bool {
 	year := v.Interface().(time.Time).UTC().Year()
 	return year >= 0 && year <= 9999
 }
 
-// quoted writes numbers as strings, which no reader rounds, and everything else
-// as bare does.
+// quoted writes numbers as strings, which no JSON reader rounds, and everything else as bare does.
 func (e *encoder) quoted(v reflect.Value) {
 	if v.Type() != durationType && (v.CanInt() || v.CanUint() || v.CanFloat()) {
 		e.raw(`"`)
@@ -267,7 +264,7 @@ func (e *encoder) quoted(v reflect.Value) {
 	e.bare(v)
 }
 
-// bare writes v where the reader knows its type already.
+// bare writes v where the reader already knows its type.
 func (e *encoder) bare(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Interface:
@@ -279,8 +276,8 @@ func (e *encoder) bare(v reflect.Value) {
 	}
 }
 
-// scalar writes what is neither map nor slice, bare. Numbers that JSON lacks
-// come without quotes here only if quoted puts them around.
+// scalar writes a value that is neither a map nor a slice. A float that is not finite comes without
+// quotes; the caller must be quoted, which adds them.
 func (e *encoder) scalar(v reflect.Value) {
 	switch v.Type() {
 	case timeType:
@@ -307,8 +304,8 @@ func (e *encoder) scalar(v reflect.Value) {
 	}
 }
 
-// says writes JSON as what it is, for people, and reports whether it has. What is redacted may be
-// none.
+// says writes raw JSON as it is, if the encoder writes for people, and reports whether it did.
+// Redacted text may not be valid JSON.
 func (e *encoder) says(text []byte) bool {
 	if !e.said || !utf8.Valid(text) {
 		return false
@@ -361,8 +358,8 @@ func (e *encoder) list(v reflect.Value) {
 	e.raw("]")
 }
 
-// element writes a member of a map or slice. Floats that are not finite are the
-// one thing that needs quotes here.
+// element writes an element of a map or slice. Of the numbers, only floats that are not finite need
+// quotes here.
 func (e *encoder) element(v reflect.Value) {
 	switch {
 	case v.CanFloat() && notFinite(v.Float()) != "":
@@ -374,7 +371,7 @@ func (e *encoder) element(v reflect.Value) {
 	}
 }
 
-// entries writes a map as an object, or as pairs where a key is not valid UTF-8.
+// entries writes a map as an object, or as pairs if a key is not valid UTF-8.
 func (e *encoder) entries(v reflect.Value) {
 	keys := make([]string, 0, v.Len())
 	valid := true

@@ -12,11 +12,11 @@ import (
 	"unicode/utf8"
 )
 
-// Parse reads what AppendJSON wrote. A mark that is none of this package's own
-// is given to resolve, with the JSON under it, which must not be kept or
-// changed; with a nil resolve, or an error of it, such data are an error that
-// names the mark. Numbers without point or exponent are int, others float64; what
-// a program with 64 bits wrote, and an int of this one does not hold, is written again as it was.
+// Parse reads what AppendJSON wrote. It passes a mark that is not one of this package's own to
+// resolve, with the JSON under the mark, which resolve must not keep or change. If resolve is nil
+// or returns an error, Parse returns an error that names the mark. Numbers without a point or an
+// exponent are read as int, others as float64. An int that a 64-bit program wrote, and that does
+// not fit an int of this program, is written again unchanged.
 func Parse(data []byte, resolve func(tag string, raw []byte) (any, error)) (any, error) {
 	if !utf8.Valid(data) {
 		return nil, errors.New("the text is not valid UTF-8")
@@ -28,8 +28,7 @@ func Parse(data []byte, resolve func(tag string, raw []byte) (any, error)) (any,
 	return p.value(0)
 }
 
-// parser walks a text that is known to be valid JSON, so it meets nothing but
-// the shapes that JSON has.
+// parser walks a text that is known to be valid JSON, so it need not handle syntax errors.
 type parser struct {
 	data    []byte
 	at      int
@@ -38,7 +37,7 @@ type parser struct {
 
 var errTooDeep = fmt.Errorf("is nested more than %d deep", maxDepth)
 
-// next skips white space and gives the byte it stands at.
+// next skips white space and returns the current byte.
 func (p *parser) next() byte {
 	for {
 		switch c := p.data[p.at]; c {
@@ -50,7 +49,7 @@ func (p *parser) next() byte {
 	}
 }
 
-// take skips white space and c, if c is there.
+// take skips white space, and then c if it is next.
 func (p *parser) take(c byte) bool {
 	if p.next() != c {
 		return false
@@ -59,7 +58,7 @@ func (p *parser) take(c byte) bool {
 	return true
 }
 
-// raw takes the text of one value, whatever it is.
+// raw consumes one value of any kind and returns its text.
 func (p *parser) raw() []byte {
 	p.next()
 	start, depth := p.at, 0
@@ -84,7 +83,7 @@ func (p *parser) raw() []byte {
 	}
 }
 
-// word takes a number or one of null, true and false.
+// word consumes a number, null, true or false.
 func (p *parser) word() string {
 	p.next()
 	start := p.at
@@ -94,7 +93,7 @@ func (p *parser) word() string {
 	return string(p.data[start:p.at])
 }
 
-// quoted takes a JSON string.
+// quoted consumes a JSON string.
 func (p *parser) quoted() []byte {
 	start, escaped := p.at, false
 	for p.at++; p.data[p.at] != '"'; p.at++ {
@@ -107,13 +106,13 @@ func (p *parser) quoted() []byte {
 	text := p.data[start+1 : p.at-1]
 	if escaped {
 		var s string
-		_ = json.Unmarshal(p.data[start:p.at], &s) // valid, so it reads
+		_ = json.Unmarshal(p.data[start:p.at], &s) // cannot fail: the text is valid
 		text = []byte(s)
 	}
 	return text
 }
 
-// value reads a value that says its own type.
+// value reads a value whose type is written with it.
 func (p *parser) value(depth int) (any, error) {
 	switch p.next() {
 	case '"':
@@ -154,8 +153,8 @@ func scalarOf(word string) (any, error) {
 	return wide(i), nil
 }
 
-// mark takes the opening of an object and its first key, if that begins with a
-// dollar, and gives the key without it.
+// mark consumes the beginning of an object and its first key, if that begins with a dollar, and
+// returns the key without it.
 func (p *parser) mark() (string, bool) {
 	start := p.at
 	p.at++
@@ -169,7 +168,7 @@ func (p *parser) mark() (string, bool) {
 	return "", false
 }
 
-// marked reads the value under a mark, and the brace.
+// marked reads the value under a mark, and the closing brace.
 func (p *parser) marked(tag string, depth int) (any, error) {
 	v, err := p.underMark(tag, depth)
 	if err != nil {
@@ -213,7 +212,7 @@ func (p *parser) underMark(tag string, depth int) (any, error) {
 	return p.resolve(tag, p.raw())
 }
 
-// string reads a JSON string and nothing else.
+// string reads a JSON string.
 func (p *parser) string() (string, error) {
 	if p.next() != '"' {
 		return "", errors.New("is not a string")
@@ -248,7 +247,8 @@ func (p *parser) nil() (any, error) {
 	return reflect.Zero(t).Interface(), nil
 }
 
-// object reads a map[string]any. Under a mark its keys are free.
+// object reads a map[string]any. If free is set, because it is under a mark, its keys may begin
+// with a dollar.
 func (p *parser) object(depth int, free bool) (any, error) {
 	v, err := p.bare(objectType, depth)
 	if err != nil {
@@ -345,7 +345,7 @@ func (p *parser) entries(v reflect.Value, depth int) error {
 	return nil
 }
 
-// pairs reads a map one of whose keys is not valid UTF-8: [[key, value], …].
+// pairs reads a map that has a key which is not valid UTF-8: [[key, value], …].
 func (p *parser) pairs(v reflect.Value, depth int) error {
 	if !p.take('[') {
 		return errors.New("is neither an object nor an array of pairs")
@@ -401,7 +401,7 @@ func (p *parser) text() (string, error) {
 	return string(text), err
 }
 
-// scalar reads what is neither map nor slice into v, which says what it is.
+// scalar reads a value that is neither a map nor a slice into v, whose type is known.
 func (p *parser) scalar(v reflect.Value) error {
 	if v.Kind() == reflect.String {
 		text, err := p.text()

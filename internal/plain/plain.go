@@ -1,17 +1,17 @@
-// Package plain writes and reads plain data: what lives in stashes and in the
-// payloads of gates, thoughts and log lines. Plain data survives a trace with
-// its exact Go types (design: "plain data that keeps its number kind").
+// Package plain writes and reads plain data: the values in stashes and in the payloads of gates,
+// thoughts and log lines. Plain data survives a trace with its exact Go types, including the kinds
+// of its numbers.
 //
-// Plain are nil, booleans, strings, every kind of integer and float, bytes,
-// raw JSON, times, durations, []any, map[string]any, slices and maps of these
-// with string keys whose types have no name of their own, and values with a
-// mark (Marked). Everything else is opaque: only its type is written.
+// Plain data are nil, booleans, strings, every kind of integer and float, bytes, raw JSON, times,
+// durations, []any, map[string]any, slices and maps of these with string keys whose types have no
+// name of their own, and values with a mark (Marked). Everything else is opaque: only its type is
+// written.
 //
-// Five kinds of values look as JSON looks: null, true, "text", 5 (an int), 5.0
-// (a float64); so do []any and map[string]any. Any other value is an object of
-// one key that begins with a dollar: {"$uint8":"5"}, {"$[]string":["a"]},
-// {"$time":"2024-01-02T03:04:05Z"}, {"$nil":"[]any"}, {"$opaque":"*os.File"}.
-// A map[string]any that could be taken for one of these is {"$map":{…}}.
+// Five kinds of values are written as in JSON: null, true, "text", 5 (an int), 5.0 (a float64); so
+// are []any and map[string]any. Any other value is an object with one key that begins with a
+// dollar: {"$uint8":"5"}, {"$[]string":["a"]}, {"$time":"2024-01-02T03:04:05Z"}, {"$nil":"[]any"},
+// {"$opaque":"*os.File"}. A map[string]any that could be mistaken for one of these is written as
+// {"$map":{…}}.
 package plain
 
 import (
@@ -23,35 +23,33 @@ import (
 	"unsafe"
 )
 
-// maxDepth bounds how deep plain data is nested. What is deeper is written as
-// opaque and refused when read.
+// maxDepth is how deep plain data may be nested. Deeper data is written as opaque and refused when
+// read.
 const maxDepth = 500
 
-// Marked is a value that writes and reads itself: it is kept as {"$tag": JSON},
-// and Parse asks its resolver for the value again. The JSON must be one line,
-// the same for equal values. A tag must not be one of this package's own words
-// (a type, nil, string, map, opaque). A type that embeds a marked one is opaque, and
-// so is a value whose JSON cannot be written.
+// Marked is a value that writes itself. It is written as {"$tag": JSON}, and Parse calls its
+// resolver to get the value back. The JSON must be one line, and the same for equal values. A tag
+// must not be one of this package's own words (a type, nil, string, map, opaque). A type that
+// embeds a marked type is opaque, and so is a value whose JSON cannot be written.
 type Marked interface {
-	// PlainTag is the mark, without the dollar.
+	// PlainTag returns the mark, without the dollar.
 	PlainTag() string
-	// MarshalJSON is the value itself.
+	// MarshalJSON returns the JSON of the value.
 	MarshalJSON() ([]byte, error)
 }
 
-// Opaque stands for a value that was not plain when it was written. It is all
-// that a trace knows of it, and is written as the value itself was.
+// Opaque stands for a value that was not plain when it was written. It is written just as that
+// value was.
 type Opaque struct {
 	// Type is the Go type of the value, as %T prints it.
 	Type string
 }
 
-// OpaqueType is the type of the value that it stands for: JSON cannot hold it, as it
-// could not then.
+// OpaqueType returns the type of the original value, which JSON could not hold.
 func (o Opaque) OpaqueType() string { return o.Type }
 
-// Equal reports whether a and b are written alike: equal plain data of the same
-// types, or opaque values of one type.
+// Equal reports whether a and b are written in the same way: whether they are equal plain data of
+// the same types, or opaque values of one type.
 func Equal(a, b any) bool {
 	if equal, known := equalUnwritten(a, b); known {
 		return equal
@@ -59,9 +57,8 @@ func Equal(a, b any) bool {
 	return bytes.Equal(AppendJSON(nil, a), AppendJSON(nil, b))
 }
 
-// equalUnwritten compares two values of the commonest types, if they are of one
-// type, and two objects of such values: what most data are. It reports whether it
-// could.
+// equalUnwritten compares, without encoding them, two values of the most common types, or two
+// objects of such values. Most data is of this form. known reports whether it could.
 func equalUnwritten(a, b any) (equal, known bool) {
 	a1, isObject := a.(map[string]any)
 	b1, alike := b.(map[string]any)
@@ -103,15 +100,15 @@ func equalScalars(a, b any) (equal, known bool) {
 	return false, false
 }
 
-// OpaquePaths names every place in v that is not plain, as a.b[2], in the order
-// they are written. The empty path is v itself.
+// OpaquePaths returns the path of every value within v that is not plain, in the form a.b[2], in
+// the order in which they are written. The empty path is v itself.
 func OpaquePaths(v any) []string {
 	e := encoder{asked: true}
 	e.value(v)
 	return e.opaques
 }
 
-// Fault says where a value is no plain data; it is empty for one that is.
+// Fault describes where a value is not plain data. It returns "" for plain data.
 func Fault(v any) string {
 	paths := OpaquePaths(v)
 	switch {
@@ -128,16 +125,14 @@ func Fault(v any) string {
 	return "is not plain data at " + strings.Join(paths, ", ") + more
 }
 
-// Copy gives v with every map and slice in it copied, of whatever type, and
-// everything else shared (contract STA-3). A map or slice that contains itself
-// is copied into one that does.
+// Copy returns v with every map and slice in it copied, of whatever type, and everything else
+// shared (contract STA-3). The copy of a map or slice that contains itself contains itself, too.
 func Copy(v any) any {
 	var c copier
 	return c.value(v)
 }
 
-// copier remembers the maps and slices it is inside of, to copy what contains
-// itself.
+// copier remembers the maps and slices that it is inside of, so that it can copy cycles.
 type copier struct{ open []copying }
 
 type copying struct {
@@ -145,7 +140,7 @@ type copying struct {
 	copy any
 }
 
-// ref is where the data of a map or slice lies, and how much of it.
+// ref identifies a map or slice by the address of its data and its length.
 type ref struct {
 	at  unsafe.Pointer
 	len int
@@ -266,8 +261,7 @@ func (c *copier) member(v reflect.Value) reflect.Value {
 	return v
 }
 
-// holdsMore reports whether values of a type may lead to maps or slices that are
-// to be copied too.
+// holdsMore reports whether values of a type may contain maps or slices that must be copied too.
 func holdsMore(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Map, reflect.Slice, reflect.Interface:

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// maxTypeDepth bounds how deep a type may be nested. The runtime keeps every
-// type that is once made, so a hostile trace must not make them without end.
+// maxTypeDepth is how deep a type may be nested. The runtime keeps every type that is ever created,
+// so a hostile trace must not create them without limit.
 const maxTypeDepth = 6
 
-// wide is an int of a program with 64 bits in one with 32. It has the form of an int in a
-// trace, so that what was recorded there is written alike here.
+// wide is an int of a 64-bit program in a 32-bit one. It is written in the form of an int, so that
+// data recorded by the former is written unchanged by the latter.
 type wide int64
 
-// scalarTypes are the types that have a word of their own in a trace.
+// scalarTypes maps the words for types in a trace to these types.
 var scalarTypes = map[string]reflect.Type{
 	"any":      reflect.TypeFor[any](),
 	"bool":     reflect.TypeFor[bool](),
@@ -49,7 +49,7 @@ var (
 	objectType   = reflect.TypeFor[map[string]any]()
 )
 
-// scalarNames is scalarTypes the other way round.
+// scalarNames is the inverse of scalarTypes.
 var scalarNames = func() map[reflect.Type]string {
 	names := make(map[reflect.Type]string, len(scalarTypes))
 	for name, t := range scalarTypes {
@@ -58,8 +58,8 @@ var scalarNames = func() map[reflect.Type]string {
 	return names
 }()
 
-// typeName is the word of a plain type, such as "map[string][]int", and false
-// for every other type.
+// typeName returns the word for a plain type, such as "map[string][]int", and false for every other
+// type.
 func typeName(t reflect.Type) (string, bool) { return typeNameAt(t, 0) }
 
 func typeNameAt(t reflect.Type, depth int) (string, bool) {
@@ -87,7 +87,7 @@ const (
 	mapPrefix   = "map[string]"
 )
 
-// typeOf is the plain type of a word.
+// typeOf returns the plain type with a word.
 func typeOf(name string) (reflect.Type, error) { return typeOfAt(name, 0) }
 
 func typeOfAt(name string, depth int) (reflect.Type, error) {

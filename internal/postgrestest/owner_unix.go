@@ -10,10 +10,10 @@ import (
 	"syscall"
 )
 
-// owners are users that are no root, which a server does not run as.
+// owners are users other than root, since a server does not run as root.
 var owners = []string{"postgres", "nobody"}
 
-// owner is who the server belongs to where the tests run as root.
+// owner returns the user that the server belongs to if the tests run as root.
 func owner() (uid, gid int, found bool) {
 	for _, name := range owners {
 		known, err := user.Lookup(name)
@@ -29,7 +29,7 @@ func owner() (uid, gid int, found bool) {
 	return 0, 0, false
 }
 
-// unable says why no server can be started here; empty where one can.
+// unable says why no server can be started here, or returns "".
 func unable() string {
 	if _, _, found := owner(); os.Getuid() == 0 && !found {
 		return "it does not run as root, and there is no other user"
@@ -37,7 +37,7 @@ func unable() string {
 	return ""
 }
 
-// give gives a folder to the owner.
+// give changes the owner of a folder to the server's owner.
 func give(dir string) error {
 	if os.Getuid() != 0 {
 		return nil
@@ -46,8 +46,8 @@ func give(dir string) error {
 	return os.Chown(dir, uid, gid)
 }
 
-// asOwner runs a program as the owner, and out of reach of who interrupts the tests by their
-// terminal.
+// asOwner makes a program run as the server's owner, in a session of its own, so that interrupting
+// the tests in a terminal does not reach it.
 func asOwner(c *exec.Cmd) {
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if os.Getuid() != 0 {

@@ -1,6 +1,6 @@
-// Package postgrestest gives tests a Postgres of their own: the one that a variable names, or
-// the one that is installed, run in a temporary folder as an ordinary user, on a socket and
-// no port. Tests of machines with neither skip, and say so.
+// Package postgrestest gives tests a Postgres: the server that a variable names, or an installed
+// one, which runs in a temporary folder as an ordinary user, on a socket and no port. On machines
+// with neither, the tests are skipped with the reason.
 package postgrestest
 
 import (
@@ -25,11 +25,11 @@ import (
 	"github.com/adkreplay/adkreplay/internal/patience"
 )
 
-// Variable names a server: a DSN in words, as "host=db user=tests dbname=postgres", of a user
-// that may make databases.
+// Variable names a server: a DSN in keyword form, such as "host=db user=tests dbname=postgres", of
+// a user that may create databases.
 const Variable = "ADKREPLAY_POSTGRES"
 
-// TB is what is asked of a test.
+// TB is the part of a test that this package uses.
 type TB interface {
 	require.TestingT
 	Context() context.Context
@@ -38,7 +38,7 @@ type TB interface {
 	Skipf(format string, args ...any)
 }
 
-// server is the one of this process, which begins with the first test that needs it.
+// server is the server of this process. It starts with the first test that needs it.
 var server struct {
 	once   sync.Once
 	dsn    string
@@ -49,7 +49,7 @@ var server struct {
 
 var databases atomic.Int64
 
-// Main runs the tests of a package and stops the server, if there was one.
+// Main runs the tests of a package, and stops the server if there is one.
 func Main(m interface{ Run() int }) int {
 	code := m.Run()
 	if server.stop != nil {
@@ -61,8 +61,8 @@ func Main(m interface{ Run() int }) int {
 	return code
 }
 
-// Database is the DSN, in words, of a database that is empty, and the test's own. Where there is no
-// server the test is skipped, with the reason.
+// Database returns the DSN, in keyword form, of an empty database for the test. If there is no
+// server, it skips the test with the reason.
 func Database(t TB) string {
 	t.Helper()
 	server.once.Do(begin)
@@ -76,8 +76,7 @@ func Database(t TB) string {
 	return server.dsn + " dbname=" + name
 }
 
-// Own skips the test where the server is not one that was begun here: only that one can be
-// stopped.
+// Own skips the test unless the server was started here, because only such a server may be stopped.
 func Own(t TB) {
 	t.Helper()
 	if cluster.dir == "" {
@@ -85,10 +84,10 @@ func Own(t TB) {
 	}
 }
 
-// Stop ends the server at once, as a crash does.
+// Stop stops the server at once, as a crash does.
 func Stop(t require.TestingT) { require.NoError(t, pgctl("stop", "-m", "immediate", "-s")) }
 
-// Start begins it again on what it has on its disk.
+// Start starts the stopped server again with the data on its disk.
 func Start(t require.TestingT) { require.NoError(t, pgctl(start...)) }
 
 func command(t TB, statement string) {
@@ -98,7 +97,7 @@ func command(t TB, statement string) {
 	require.NoError(t, errors.Join(err, db.Close()))
 }
 
-// binaries is the folder of the newest server that is installed, or empty.
+// binaries returns the folder of the newest installed server, or "".
 func binaries() string {
 	if path, err := exec.LookPath("initdb"); err == nil {
 		return filepath.Dir(path)
@@ -110,20 +109,19 @@ func binaries() string {
 	return filepath.Dir(newest(installed))
 }
 
-// newest is the server of the latest version, which its folder is named by: 9.6, 16.
+// newest returns the server with the latest version, which is the name of its folder: 9.6, 16.
 func newest(installed []string) string {
 	version := func(path string) float64 {
-		number, _ := strconv.ParseFloat(filepath.Base(filepath.Dir(filepath.Dir(path))), 64) // what is none is the oldest
+		number, _ := strconv.ParseFloat(filepath.Base(filepath.Dir(filepath.Dir(path))), 64) // a folder that is no number counts as the oldest
 		return number
 	}
 	return slices.MaxFunc(installed, func(a, b string) int { return cmp.Compare(version(a), version(b)) })
 }
 
-// cluster is the server that was begun here.
+// cluster is the server that was started here.
 var cluster struct{ bin, dir string }
 
-// start is what begins it, on a socket in its folder, and waits until it answers. What it
-// writes need not outlive the machine.
+// start are the arguments that start the server and wait until it answers.
 var start = []string{"start", "-w", "-s"}
 
 // begin finds a server, or starts one.
@@ -161,13 +159,13 @@ func begin() {
 // seconds is how long pg_ctl waits.
 var seconds = strconv.Itoa(int(patience.Long / time.Second))
 
-// keeper waits until the other end of its input is closed, by the tests or because they are
-// no more, and then ends the server and takes its folder away; where folders for temporary
-// files are not open to all, it may only take away what is in it.
+// keeper waits until its input is closed, by the tests or because they are dead, and then stops the
+// server and removes its folder. If the folder for temporary files does not permit that, it removes
+// only the content of the server's folder.
 const keeper = `read -r _; "$0" -D "$1/data" -t "$2" -m immediate -s stop; code=$?; cd /; rm -rf "$1"/* && { rmdir "$1" 2>/dev/null; exit $code; }`
 
-// tie begins the server's keeper, and gives what has it do its work and waits for it. The
-// keeper outlives tests that are killed, and the server does not.
+// tie starts the server's keeper, and returns a function that lets the keeper do its work and waits
+// for it. If the tests are killed, the keeper survives and stops the server.
 func tie() (stop func() error, err error) {
 	c := exec.Command("sh", "-c", keeper, filepath.Join(cluster.bin, "pg_ctl"), cluster.dir, seconds)
 	c.Dir, c.Stderr = cluster.dir, os.Stderr
@@ -180,7 +178,7 @@ func tie() (stop func() error, err error) {
 		return nil, err
 	}
 	return func() error {
-		return errors.Join(life.Close(), c.Wait(), os.RemoveAll(cluster.dir)) // which is there only where its owner may not take it from its folder
+		return errors.Join(life.Close(), c.Wait(), os.RemoveAll(cluster.dir)) // the folder exists only if its owner could not remove it
 	}, nil
 }
 

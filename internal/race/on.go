@@ -2,6 +2,6 @@
 
 package race
 
-// Detector says that the race detector watches this program: it allocates for itself, and
-// has pools lose what they hold at random, so that allocations cannot be counted.
+// Detector reports whether the race detector is active. It allocates by itself and makes pools drop
+// values at random, so allocations cannot be counted.
 const Detector = true

@@ -13,29 +13,29 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// This file redacts one line of a trace as it stands, so that no field can be
-// forgotten: whatever a line holds goes through here.
+// This file redacts one line of a trace in its written form. Whatever a line holds passes through
+// here, so no field can be forgotten.
 
-// lineRedactor writes a redacted line into out. Its methods are given texts of
-// JSON that this package wrote.
+// lineRedactor writes a redacted line into out. The JSON texts that its methods get must have been
+// written by this project.
 type lineRedactor struct {
 	*redactor
 	out  []byte
-	path []string // the names on the way to what is being written, in lower case
-	by   string   // the kind of the path rule that covers it, empty for none
-	// deltas are left as they are: they are a part of a stream.
+	path []string // the names that lead to what is being written, in lower case
+	by   string   // the kind of the path rule that covers it; "" for none
+	// deltas says to leave deltas unchanged, because a redactStream redacts them.
 	deltas bool
-	// quiet says that what a path finds is not looked for elsewhere.
+	// quiet says not to look elsewhere for what a path finds here.
 	quiet bool
-	// inPiece says that texts are those of a piece; pieces are the ones to come.
+	// inPiece says that texts belong to a piece of an answer; pieces are those still to come.
 	inPiece bool
 	pieces  []pieceText
 	// ofBody says that the line is a question to the body of an artifact.
 	ofBody bool
 }
 
-// Line redacts the line of a crossing. What a path finds in it is looked for in
-// all of it, wherever on the line it stands.
+// Line redacts the line of a crossing. Whatever a path finds in it is then looked for in the whole
+// line, so Line starts over when it has found something new.
 func (r *redactor) Line(line []byte, deltas bool, pieces ...pieceText) ([]byte, error) {
 	r.carried(line)
 	for {
@@ -49,7 +49,7 @@ func (r *redactor) Line(line []byte, deltas bool, pieces ...pieceText) ([]byte, 
 	}
 }
 
-// learn takes in what paths find in a line that is redacted later.
+// learn records what paths find in a line that is redacted later.
 func (r *redactor) learn(line []byte, deltas bool) error {
 	count := r.Count
 	_, err := r.Line(line, deltas)
@@ -72,7 +72,7 @@ func (l *lineRedactor) crossing(line []byte) error {
 	return l.object(members, func(m wire.ScannedMember) error {
 		use := wire.FieldNamed(fields, m.Name)
 		if use == nil {
-			l.raw(m.Value) // kind, at, in and their like
+			l.raw(m.Value) // kind, at, in and other members that are not fields
 			return nil
 		}
 		if use.Field == adk.FieldValue && c.Kind.Names(adk.StashPath) {
@@ -82,7 +82,7 @@ func (l *lineRedactor) crossing(line []byte) error {
 	})
 }
 
-// stashed writes a value where its path in the stash says that it is.
+// stashed writes the value of a stash operation under the names of its path in the stash.
 func (l *lineRedactor) stashed(d *wire.Decoder, value []byte) error {
 	path, err := wire.TextOfJSON(d.Member("path"))
 	if err != nil {
@@ -94,7 +94,7 @@ func (l *lineRedactor) stashed(d *wire.Decoder, value []byte) error {
 
 // field writes one field of a crossing.
 func (l *lineRedactor) field(kind adk.Kind, use *adk.FieldUse, value []byte) error {
-	if wire.IsOfFormat(use.Field) { // the seam's name comes later
+	if wire.IsOfFormat(use.Field) { // Writer.write redacts the names of seams
 		l.raw(value)
 		return nil
 	}
@@ -132,10 +132,8 @@ func (l *lineRedactor) field(kind adk.Kind, use *adk.FieldUse, value []byte) err
 	case value[0] == '"':
 		return l.text(value)
 	}
-	return l.rawJSON(value) // of a field that nobody has thought of here
+	return l.rawJSON(value) // a field that this function does not know
 }
-
-// Writing.
 
 func (l *lineRedactor) raw(text []byte) { l.out = append(l.out, text...) }
 
@@ -145,7 +143,7 @@ func (l *lineRedactor) comma() {
 	}
 }
 
-// object writes an object whose names are the format's; value writes each value.
+// object writes an object whose member names belong to the format; value writes each value.
 func (l *lineRedactor) object(members []wire.ScannedMember, value func(wire.ScannedMember) error) error {
 	l.out = append(l.out, '{')
 	for _, m := range members {
@@ -159,7 +157,7 @@ func (l *lineRedactor) object(members []wire.ScannedMember, value func(wire.Scan
 	return nil
 }
 
-// members is object for an object that is still a text.
+// members is like object, for the text of an object.
 func (l *lineRedactor) members(value []byte, each func(wire.ScannedMember) error) error {
 	members, err := wire.ScanMembers(nil, value)
 	if err != nil {
@@ -168,7 +166,7 @@ func (l *lineRedactor) members(value []byte, each func(wire.ScannedMember) error
 	return l.object(members, each)
 }
 
-// entries writes an object whose names people gave.
+// entries writes an object whose member names people chose, and may be secret.
 func (l *lineRedactor) entries(value []byte, each func([]byte) error) error {
 	members, err := wire.ScanMembers(nil, value)
 	if err != nil {
@@ -178,7 +176,7 @@ func (l *lineRedactor) entries(value []byte, each func([]byte) error) error {
 }
 
 func (l *lineRedactor) entriesOf(members []wire.ScannedMember, each func([]byte) error) error {
-	under := make([]string, len(members)) // the names as they were, which paths go by
+	under := make([]string, len(members)) // the original names, which paths refer to
 	for i, m := range members {
 		under[i] = string(m.Name)
 		members[i].Name = []byte(l.redactor.Text(under[i]))
@@ -207,7 +205,7 @@ func (l *lineRedactor) list(value []byte, each func([]byte) error) error {
 	return nil
 }
 
-// named writes what lies under a name.
+// named writes what is under a name.
 func (l *lineRedactor) named(name []byte, write func() error) error {
 	return l.below([]string{string(name)}, write)
 }
@@ -243,7 +241,7 @@ func (l *lineRedactor) string(text string) string {
 	return alone(text)
 }
 
-// text writes a text, as the encoder has them.
+// text writes a text in the form of Encoder.Text.
 func (l *lineRedactor) text(value []byte) error {
 	text, err := wire.TextOfJSON(value)
 	if err == nil {
@@ -280,7 +278,7 @@ func (l *lineRedactor) scalar(value []byte) {
 	l.Count++
 }
 
-// json writes any JSON that holds no marks.
+// json writes any JSON without marks.
 func (l *lineRedactor) json(value []byte) error {
 	switch value[0] {
 	case '{':
@@ -301,8 +299,6 @@ func (l *lineRedactor) json(value []byte) error {
 	return nil
 }
 
-// The parts of a line.
-
 // args writes a tool's arguments.
 func (l *lineRedactor) args(value []byte) error {
 	switch value[0] {
@@ -314,9 +310,8 @@ func (l *lineRedactor) args(value []byte) error {
 	return l.json(value)
 }
 
-// argsText writes arguments that came as the text of an object: what is secret
-// in the object is taken out of it, as where it comes as an object. The text
-// stays as it was spelled where nothing is secret in it.
+// argsText writes arguments that were given as the text of an object. It redacts the object as if
+// it were given as one. If nothing in it is secret, the text keeps its spelling.
 func (l *lineRedactor) argsText(value []byte) error {
 	text, err := wire.TextOfJSON(value)
 	if err != nil {
@@ -326,7 +321,7 @@ func (l *lineRedactor) argsText(value []byte) error {
 	if err != nil {
 		return l.text(value)
 	}
-	if wire.CheckLine([]byte(text)) != nil { // a reader of arguments is more lenient
+	if wire.CheckLine([]byte(text)) != nil { // the reader of arguments is more lenient than that of lines
 		again, err := canonical.Append(nil, object)
 		if err != nil {
 			return err
@@ -336,7 +331,7 @@ func (l *lineRedactor) argsText(value []byte) error {
 	count := l.Count
 	redacted, err := l.argsObject(text, l.by)
 	if at := l.across(redacted); err == nil && at != "" {
-		// A pattern that goes across the marks of JSON would leave no object.
+		// A pattern that matches across the punctuation of JSON would leave no object.
 		l.Count = count
 		redacted, err = l.argsObject(text, at)
 	}
@@ -353,8 +348,8 @@ func (l *lineRedactor) argsObject(text, by string) (string, error) {
 	return string(within.out), err
 }
 
-// across is the kind of a secret in a redacted text of JSON that lies in no
-// single text of it.
+// across returns the kind of a secret in a redacted text of JSON that spans more than one string of
+// it, or "".
 func (l *lineRedactor) across(text string) string {
 	for _, s := range l.spans(text) {
 		if !strings.Contains(text[s.From:s.To], wire.PlaceholderBegin) {
@@ -364,7 +359,7 @@ func (l *lineRedactor) across(text string) string {
 	return ""
 }
 
-// reference writes a record, or its number.
+// reference writes a record, or the number of one.
 func (l *lineRedactor) reference(value []byte) error {
 	return l.members(value, func(m wire.ScannedMember) error {
 		if string(m.Name) == "#" {
@@ -410,7 +405,7 @@ func (l *lineRedactor) record(kind adk.RecordKind, value []byte) error {
 
 func (l *lineRedactor) media(value []byte) error { return l.record(adk.RecordMedia, value) }
 
-// mimeType writes a MIME type, which no placeholder is.
+// mimeType writes a MIME type. A placeholder is not a valid one, so it writes another type instead.
 func (l *lineRedactor) mimeType(value []byte) error {
 	text, err := wire.TextOfJSON(value)
 	if err != nil {
@@ -442,9 +437,9 @@ func (l *lineRedactor) mediaStash(value []byte) error {
 	})
 }
 
-// unhashed writes the mark of an artifact, or a question to its body, without the hash of
-// the body: that of a short secret can be guessed (ART-25). Ids and keys that hold a part
-// of it do not say it either.
+// unhashed writes the mark of an artifact, or a question to its body, without the hash of the body,
+// because the hash of a short secret can be guessed (ART-25). The hash is also removed from ids and
+// keys that contain a part of it.
 func (l *lineRedactor) unhashed(value []byte) error {
 	if value[0] != '{' || !l.rules.any() {
 		return l.plain(value)
@@ -468,8 +463,8 @@ func (l *lineRedactor) unhashed(value []byte) error {
 	return l.entriesOf(kept, l.plain)
 }
 
-// result writes what a tool gave. Within a record a media stands whole, else
-// it is a reference.
+// result writes the result of a tool. Within a record a media is written in full, and elsewhere as
+// a reference.
 func (l *lineRedactor) result(value []byte) error {
 	media := func(value []byte) error {
 		if strings.HasPrefix(string(value), `{"#"`) {
@@ -513,14 +508,14 @@ func (l *lineRedactor) error(value []byte) error {
 	})
 }
 
-// fault writes one of the faults that an error lists, or the texts of one of a type.
+// fault writes one of the faults of an error, or the texts of an error with a form.
 func (l *lineRedactor) fault(value []byte) error {
 	return l.members(value, func(m wire.ScannedMember) error {
 		return l.named(m.Name, func() error { return l.text(m.Value) })
 	})
 }
 
-// seams writes the names of the seams of a dispatch that a turn called.
+// seams writes the names of the seams of a dispatch that user code called.
 func (l *lineRedactor) seams(value []byte) error {
 	return l.members(value, func(m wire.ScannedMember) error {
 		if m.Value[0] == '[' {
@@ -551,9 +546,8 @@ func (l *lineRedactor) event(value []byte) error {
 	})
 }
 
-// toolSchema writes the schema of a tool. One whose redacted default breaks it is
-// no schema of a tool any more: then it says no more than that there are
-// arguments.
+// toolSchema writes the schema of a tool. If redaction makes it invalid as a tool's schema,
+// toolSchema writes a schema that accepts any arguments.
 func (l *lineRedactor) toolSchema(value []byte) error {
 	start, count := len(l.out), l.Count
 	err := l.schema(value)
@@ -563,8 +557,8 @@ func (l *lineRedactor) toolSchema(value []byte) error {
 	return err
 }
 
-// schema writes a JSON Schema. A path is about the values that it describes, so
-// it finds defaults, constants and examples and nothing else.
+// schema writes a JSON Schema. A path refers to the values that the schema describes, so it covers
+// only defaults, constants, enums and examples.
 func (l *lineRedactor) schema(value []byte) error {
 	if value[0] != '{' {
 		return l.uncovered(func() error { return l.json(value) })
@@ -574,7 +568,7 @@ func (l *lineRedactor) schema(value []byte) error {
 		case "default", "const":
 			return l.json(m.Value)
 		case "enum", "example", "examples":
-			// Its words are no secrets of their own.
+			// They are not secrets to look for elsewhere.
 			quiet := l.quiet
 			l.quiet = true
 			err := l.json(m.Value)
@@ -594,7 +588,7 @@ func (l *lineRedactor) schema(value []byte) error {
 	})
 }
 
-// piece writes a piece of what the world answered.
+// piece writes a piece of an answer of the world.
 func (l *lineRedactor) piece(value []byte) error {
 	l.inPiece = true
 	err := l.json(value)
@@ -602,7 +596,7 @@ func (l *lineRedactor) piece(value []byte) error {
 	return err
 }
 
-// rawJSON writes what the world was asked or answered.
+// rawJSON writes a request to the world or its answer.
 func (l *lineRedactor) rawJSON(value []byte) error {
 	if l.ofBody {
 		return l.unhashed(value)
@@ -613,7 +607,7 @@ func (l *lineRedactor) rawJSON(value []byte) error {
 	return l.json(value)
 }
 
-// uncovered writes what no path is about.
+// uncovered writes something that no path refers to.
 func (l *lineRedactor) uncovered(write func() error) error {
 	by := l.by
 	l.by = ""
@@ -622,7 +616,7 @@ func (l *lineRedactor) uncovered(write func() error) error {
 	return err
 }
 
-// plain writes plain data, as internal/plain has it.
+// plain writes plain data in the form of package plain.
 func (l *lineRedactor) plain(value []byte) error {
 	switch value[0] {
 	case '{':
@@ -640,8 +634,8 @@ func (l *lineRedactor) plain(value []byte) error {
 	return l.json(value)
 }
 
-// marked writes what stands under a mark: a value of the type, a record, or
-// what a type of user code wrote of itself.
+// marked writes what is under a mark: a value of a type, a record, or what a type of user code
+// wrote for itself.
 func (l *lineRedactor) marked(mark wire.ScannedMember) error {
 	tag := string(mark.Name[1:])
 	l.out = append(canonical.AppendString(append(l.out, '{'), string(mark.Name)), ':')
@@ -660,7 +654,7 @@ func (l *lineRedactor) marked(mark wire.ScannedMember) error {
 	return err
 }
 
-// typed writes a value whose type is known.
+// typed writes a value of a known type.
 func (l *lineRedactor) typed(kind string, value []byte) error {
 	element, isList := strings.CutPrefix(kind, "[]")
 	held, isMap := strings.CutPrefix(kind, "map[string]")
@@ -698,7 +692,7 @@ func (l *lineRedactor) typed(kind string, value []byte) error {
 	if isNumber := kind == "bool" || strings.Contains(kind, "int") || strings.HasPrefix(kind, "float"); !isNumber {
 		return l.json(value)
 	}
-	if value[0] == '"' { // a number that no reader rounds
+	if value[0] == '"' { // a number as a text, which no reader rounds
 		l.instead(value, `"0"`)
 		return nil
 	}
@@ -706,9 +700,9 @@ func (l *lineRedactor) typed(kind string, value []byte) error {
 	return nil
 }
 
-// jsonText writes JSON that is held as its text. The value of a session stays one where a path
-// covers it, so that code can read it; all else that is covered, whatever it looks like, is
-// taken out as a whole (SES-31).
+// jsonText writes JSON that is held as a text. If a path covers a value of a session, the result is
+// still such a value, so that code can read it. Anything else that is covered is replaced as a
+// whole, whatever it looks like (SES-31).
 func (l *lineRedactor) jsonText(value []byte) error {
 	text, err := wire.TextOfJSON(value)
 	if err != nil {
@@ -733,8 +727,8 @@ func (l *lineRedactor) jsonText(value []byte) error {
 	return err
 }
 
-// learnWithin has the texts within JSON that a path covers looked for everywhere, as those of any
-// other data that it covers.
+// learnWithin looks everywhere for the texts within JSON that a path covers, as for those in other
+// covered data.
 func (l *lineRedactor) learnWithin(text string) error {
 	if !json.Valid([]byte(text)) {
 		return nil
@@ -745,7 +739,7 @@ func (l *lineRedactor) learnWithin(text string) error {
 	return err
 }
 
-// The members of a value of a session, as a trace has it: its version is the format's.
+// The members of a session's value in a trace. The version belongs to the format.
 const versionOf, valueOf = "v", "x"
 
 func isVersioned(members []wire.ScannedMember) bool {
@@ -756,7 +750,7 @@ func isVersioned(members []wire.ScannedMember) bool {
 // inSession are the names that lead to the values of a session.
 var inSession = []string{"stash", "session", "context"}
 
-// isInSession reports whether what is written is a value of a session, or lies in one's place.
+// isInSession reports whether the value being written is a session's, or is part of one.
 func (l *lineRedactor) isInSession() bool {
 	for n := range len(l.path) - len(inSession) {
 		if slices.Equal(l.path[n:n+len(inSession)], inSession) {
@@ -766,7 +760,7 @@ func (l *lineRedactor) isInSession() bool {
 	return false
 }
 
-// pair writes an entry of a map that has keys which JSON cannot hold.
+// pair writes an entry of a map with keys that JSON cannot hold.
 func (l *lineRedactor) pair(kind string, value []byte) error {
 	pair, err := wire.Elements(value)
 	if err != nil {
@@ -784,7 +778,7 @@ func (l *lineRedactor) pair(kind string, value []byte) error {
 	return err
 }
 
-// instead writes a placeholder that is no text, where a path covers the value.
+// instead writes a placeholder that is not a text, if a path covers the value.
 func (l *lineRedactor) instead(value []byte, placeholder string) {
 	if l.by == "" {
 		l.raw(value)

@@ -10,36 +10,36 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// This file finds what paths cover in JSON that stands in a text: the arguments of a call as
-// models write them, what a tool gave, a fenced block of a prompt. The text may come in deltas.
+// This file finds what paths cover in JSON that is inside a text: the arguments of a call as models
+// write them, the result of a tool, a fenced block of a prompt. The text may come in deltas.
 
-// memberFinder goes along one text, from left to right, and takes each { of it for the
-// beginning of an object. What then is no JSON is taken for words, up to the next one.
+// memberFinder scans one text from left to right. It takes each { for the beginning of an object;
+// if no JSON follows, it skips ahead to the next one.
 type memberFinder struct {
 	redactor *redactor
-	level    uint8 // how often what it is given was unescaped before
+	level    uint8 // how often the text was unescaped before
 
-	at     int         // what it has come to
-	state  byte        // what comes next: a value, a name, ':' or ',', or 0 for words
-	within []container // what it is within
-	trail  []string    // the names that lead there, in lower case, behind those to the text
-	base   int         // how many of those lead to the text
-	began  int         // the text or the number that it is within begins here; -1 for none
-	isName bool        // that text is a name
-	brace  int         // the first { in that text; -1 for none
-	covers string      // the kind of the rule that covers the value; empty for none
-	broken bool        // the line of that text is at its end, and nothing stands on the next so far
-	next   int         // the first { in that text that a line begins with; -1 for none
+	at     int         // how far it has scanned
+	state  byte        // what comes next: a value, a name, ':' or ',', or 0 outside JSON
+	within []container // the open objects and lists
+	trail  []string    // the names that lead here, in lower case, after those that lead to the text
+	base   int         // how many names lead to the text
+	began  int         // where the current string or number began; -1 for none
+	isName bool        // the current string is a name
+	brace  int         // the first { in the current string; -1 for none
+	covers string      // the kind of the rule that covers the value; "" for none
+	broken bool        // the current string has a line break, and only white space since
+	next   int         // the first { at the beginning of a line in the current string; -1 for none
 }
 
-// container is an object or a list of JSON that has begun.
+// container is an object or a list that is open.
 type container struct {
 	object bool
-	names  int    // how many lead to it
-	covers string // the kind of the rule that covers it; empty for none
+	names  int    // how many names lead to it
+	covers string // the kind of the rule that covers it; "" for none
 }
 
-// What may come next in an object.
+// What may come next inside an object or a list.
 const (
 	aValue = 'v'
 	aName  = 'n'
@@ -47,17 +47,18 @@ const (
 	aComma = ','
 )
 
-// newMemberFinder looks for members in a text that names lead to; nil where no path is a rule.
+// newMemberFinder returns a finder for a text to which the names lead, or nil if there are no path
+// rules.
 func newMemberFinder(r *redactor, names []string) *memberFinder {
 	if len(r.rules.paths) == 0 {
 		return nil
 	}
-	names = slices.Clone(names[max(0, len(names)-r.rules.longest):]) // those before say nothing
+	names = slices.Clone(names[max(0, len(names)-r.rules.longest):]) // more names do not matter
 	return &memberFinder{redactor: r, trail: names, base: len(names), began: -1}
 }
 
-// Run appends what paths cover in a text up to end, behind what it has come to. The text has
-// grown since, or is the same.
+// Run appends what paths cover in text, from where the last call stopped up to end. text must be
+// the text of the last call or a longer one that begins with it.
 func (f *memberFinder) Run(found []streamre.Span, text string, end int) []streamre.Span {
 	if f == nil {
 		return found
@@ -93,7 +94,7 @@ func (f *memberFinder) Run(found []streamre.Span, text string, end int) []stream
 	return found
 }
 
-// mark takes in a mark of JSON, or the beginning of a text, a number or a word.
+// mark handles a punctuation mark of JSON, or the beginning of a string, a number or a word.
 func (f *memberFinder) mark(c byte) {
 	switch {
 	case c == '"' && (f.state == aValue || f.state == aName):
@@ -111,16 +112,16 @@ func (f *memberFinder) mark(c byte) {
 		}
 	case c == '}' && f.leaves(true), c == ']' && f.leaves(false):
 	default:
-		f.words() // what c is, is looked at again: it may begin an object
+		f.words() // c is examined again: it may begin an object
 		return
 	}
 	f.at++
 }
 
-// inText goes on in a text of JSON, and reports whether it has come to its end. One that has
-// line breaks in it, which JSON has not, is taken for a text all the same, but where an object
-// begins on the next line: the one before was cut off. What is covered is so up to its end, and
-// that object is looked at as well.
+// inText continues in a string of JSON, and reports whether the string has ended. A string with
+// line breaks, which JSON does not allow, still counts as one, unless an object begins on the next
+// line: then the text was cut off before it. If the string is covered, it is covered up to its end,
+// and that object is scanned as well.
 func (f *memberFinder) inText(found *[]streamre.Span, text string, end int) bool {
 	if f.at == f.began {
 		f.at++
@@ -129,10 +130,10 @@ func (f *memberFinder) inText(found *[]streamre.Span, text string, end int) bool
 		switch c := text[f.at]; {
 		case c == '\\':
 			meant, size := escape(text[f.at:end])
-			if f.at+1 >= end || text[f.at+1] == 'u' && f.at+escapeSize > end { // its rest is to come
+			if f.at+1 >= end || text[f.at+1] == 'u' && f.at+escapeSize > end { // the rest has not come yet
 				return false
 			}
-			if size == 1 { // it is none, and so is what follows
+			if size == 1 { // not an escape, and neither is what follows
 				meant, size = text[f.at+1:f.at+2], 2
 			}
 			if meant == "{" && f.brace < 0 {
@@ -175,27 +176,27 @@ func (f *memberFinder) inText(found *[]streamre.Span, text string, end int) bool
 	return false
 }
 
-// escapeSize is how long an escape such as \u007b is.
+// escapeSize is the length of an escape such as \u007b.
 const escapeSize = 6
 
 func isOfWord(c byte) bool {
 	return c == '-' || c == '+' || c == '.' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c == 'E'
 }
 
-// Open is the place from which on something may have begun that a path covers.
+// Open returns the position from which on something may have begun that a path covers.
 func (f *memberFinder) Open() int {
 	switch {
 	case f == nil || f.began < 0 || f.isName:
 		return math.MaxInt
 	case f.covers != "":
 		return f.began
-	case f.brace >= 0 && f.level < mostLevels: // there may be JSON in the JSON
+	case f.brace >= 0 && f.level < mostLevels: // the string may contain JSON
 		return f.brace
 	}
 	return math.MaxInt
 }
 
-// End takes in that the text is over: a number may end with it, and so may a text that was cut.
+// End handles the end of the text, which may also end a number or a string that was cut off.
 func (f *memberFinder) End(text string, found []streamre.Span) []streamre.Span {
 	if f == nil || f.began < 0 || f.isName {
 		return found
@@ -211,7 +212,7 @@ func (f *memberFinder) End(text string, found []streamre.Span) []streamre.Span {
 	return found
 }
 
-// words says that no JSON goes on here.
+// words leaves JSON: plain text follows.
 func (f *memberFinder) words() {
 	f.state, f.within, f.trail, f.covers = 0, f.within[:0], f.trail[:f.base], ""
 }
@@ -224,7 +225,8 @@ func (f *memberFinder) enter(object bool) {
 	}
 }
 
-// leaves reports whether what it is within is an object, or a list, and leaves it.
+// leaves leaves the innermost container if it is an object, or a list, as asked, and reports
+// whether it is.
 func (f *memberFinder) leaves(object bool) bool {
 	last := len(f.within) - 1
 	if last < 0 || f.within[last].object != object {
@@ -238,7 +240,7 @@ func (f *memberFinder) leaves(object bool) bool {
 	return true
 }
 
-// named takes in the name of a member.
+// named handles the name of a member.
 func (f *memberFinder) named(quoted string) {
 	if plain := unescaped(quoted); plain != nil {
 		quoted = plain.text
@@ -251,7 +253,7 @@ func (f *memberFinder) named(quoted string) {
 	}
 }
 
-// text takes in a text of JSON: it is covered, or there is JSON in it again.
+// text handles a string: it is covered, or it may contain JSON itself.
 func (f *memberFinder) text(found *[]streamre.Span, text string, from, to int) {
 	quoted := text[from:to]
 	plain := unescaped(quoted)
@@ -277,7 +279,7 @@ func (f *memberFinder) text(found *[]streamre.Span, text string, from, to int) {
 	}
 }
 
-// value takes in a number or a word of JSON.
+// value handles a number or a word.
 func (f *memberFinder) value(found *[]streamre.Span, from, to int) {
 	f.state = aComma
 	if f.covers != "" {
@@ -289,16 +291,18 @@ func (f *memberFinder) add(found *[]streamre.Span, from, to int) {
 	*found = append(*found, streamre.Span{From: from, To: to, Kind: f.covers, Rank: ofMember, Level: f.level + 1})
 }
 
-// ofMember is the rank of what a path covers: before all else that begins there.
+// ofMember is the rank of what a path covers: before everything else that begins at the same
+// position.
 const ofMember = -2 * beforeRules
 
-// isNoSecret reports whether a text stands for a secret, or was left out, already.
+// isNoSecret reports whether a text is a placeholder already, or stands for something that was left
+// out.
 func (r *redactor) isNoSecret(text string) bool {
 	return text == httpform.LeftOut || r.carries && wire.Placeholder.FindString(text) == text
 }
 
-// spanned is a secret in a text, without the escapes that are not its own; what stands in
-// the place of a number or a word that a path covers is no text.
+// spanned returns the secret at a span of a text, without the escapes of the JSON around it. If a
+// path covers a number or a word, instead is the JSON to write in its place.
 func (r *redactor) spanned(s streamre.Span, text string) (secret, instead string) {
 	secret = text[s.From:s.To]
 	if s.Level == 0 {
@@ -323,7 +327,7 @@ func (r *redactor) spanned(s streamre.Span, text string) (secret, instead string
 	return secret, ""
 }
 
-// standsIn is what stands in the place of a secret in a text.
+// standsIn returns what to write in place of a secret in a text.
 func (r *redactor) standsIn(s streamre.Span, text string) string {
 	secret, instead := r.spanned(s, text)
 	switch sum := r.sums[secret]; {
@@ -337,7 +341,7 @@ func (r *redactor) standsIn(s streamre.Span, text string) string {
 	return instead
 }
 
-// learnSpan takes in a secret in a text, and reports whether there is more to look for since.
+// learnSpan records a secret in a text, and reports whether there are new forms to look for.
 func (r *redactor) learnSpan(s streamre.Span, text string) bool {
 	secret, instead := r.spanned(s, text)
 	if instead != "" || r.sums[secret] != "" {

@@ -9,32 +9,33 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// This file looks for secrets that are cut over the pieces of an answer: what stands at
-// one place of the JSON of one piece after the other is taken for one text.
+// This file finds secrets that are split over the pieces of an answer. The texts at the same place
+// in the JSON of successive pieces are treated as one text.
 
-// pieceText is a text of a piece, as a part of the stream of those at its place.
+// pieceText is a text of a piece, as a range of the stream of the texts at its place.
 type pieceText struct {
 	stream   *redactStream
 	from, to int
 }
 
-// pieceStream is the texts at one place of the pieces of an ask.
+// pieceStream is the stream of the texts at one place in the pieces of an ask.
 type pieceStream struct {
 	*redactStream
-	last int // the piece that had the latest
+	last int // the number of the piece that had the latest text
 }
 
-// longestPause is how many pieces may come without a text at a place before the next is
-// another text: meanwhile lines may wait.
+// longestPause is how many pieces may lack a text at a place before the next text there starts a
+// new stream. Meanwhile lines may have to wait.
 const longestPause = 8
 
-// pieceStreams are the streams of an ask that is under way, by their places.
+// pieceStreams are the streams of an open ask, by their places.
 type pieceStreams struct {
 	count int
 	at    map[string]*pieceStream
 }
 
-// pieces adds the texts of a piece to their streams, and ends those that do not go on.
+// pieces adds the texts of a piece to their streams, and ends the streams that have not continued
+// for longestPause pieces.
 func (r *Writer) pieces(h *toldLine, c *adk.Crossing) error {
 	ask := r.asks[c.Op]
 	if ask == nil {
@@ -46,7 +47,7 @@ func (r *Writer) pieces(h *toldLine, c *adk.Crossing) error {
 	if err != nil {
 		return err
 	}
-	d := wire.Decoder{Members: members} // as it is written, which need be no JSON
+	d := wire.Decoder{Members: members} // the line as written
 	err = wire.EachText(d.Member("piece"), "", func(place, text string) {
 		s := ask.at[place]
 		if s == nil {
@@ -57,7 +58,7 @@ func (r *Writer) pieces(h *toldLine, c *adk.Crossing) error {
 		from, to := s.Add(text, false)
 		h.pieces = append(h.pieces, pieceText{s.redactStream, from, to})
 	})
-	for place, s := range ask.at { // in any order: each is decided by itself
+	for place, s := range ask.at { // the order does not matter: each stream is independent
 		if ask.count-s.last >= longestPause {
 			s.End()
 			delete(ask.at, place)
@@ -66,7 +67,8 @@ func (r *Writer) pieces(h *toldLine, c *adk.Crossing) error {
 	return err
 }
 
-// namesOf are the names on the way to a place of a piece, in lower case; numbers are no names.
+// namesOf returns the names that lead to a place of a piece, in lower case, without the indexes of
+// lists.
 func namesOf(place string) []string {
 	names := []string{"piece"}
 	for _, name := range jsonpointer.Names(strings.ToLower(place)) {
@@ -87,8 +89,8 @@ func (r *Writer) endPieces(op int) {
 	}
 }
 
-// pieceText writes the next text of a piece: what its stream leaves of it, and what a
-// pattern finds in that alone. A line that is learned from has no streams yet.
+// pieceText redacts the next text of a piece: it returns what its stream leaves, without what a
+// pattern finds in that. While learning from a line there are no streams yet.
 func (l *lineRedactor) pieceText(text string) string {
 	if len(l.pieces) == 0 {
 		return text

@@ -13,12 +13,12 @@ import (
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
-// Compiled are rules that were checked. They are shared by the runs of a recorder.
+// Compiled are rules that have been checked. The runs of a recorder share them.
 type Compiled struct {
 	paths    []pathRule
 	longest  int // how many names the longest path has
 	patterns []*streamre.Pattern
-	literals []*streamre.Pattern // which are found together with what paths have found
+	literals []*streamre.Pattern // searched together with what paths have found
 }
 
 // pathRule is one of Rules.Paths.
@@ -27,7 +27,7 @@ type pathRule struct {
 	names []string // in lower case
 }
 
-// Compile checks rules, and names everything that is wrong in them.
+// Compile checks rules, and returns an error that lists everything that is wrong in them.
 func Compile(r *redact.Rules) (*Compiled, error) {
 	var wrong []error
 	rules := &Compiled{}
@@ -55,12 +55,12 @@ func Compile(r *redact.Rules) (*Compiled, error) {
 	return rules, errors.Join(wrong...)
 }
 
-// any reports whether there is a rule, so that anything may be redacted.
+// any reports whether there are any rules.
 func (rules *Compiled) any() bool {
 	return len(rules.paths)+len(rules.patterns)+len(rules.literals) > 0
 }
 
-// Text is a text that stands alone without what the rules find in it.
+// Text redacts a text that does not belong to a run.
 func (rules *Compiled) Text(text string) string { return newRedactor(rules).textAt(nil, text) }
 
 func newPathRule(path string) (pathRule, error) {
@@ -71,13 +71,13 @@ func newPathRule(path string) (pathRule, error) {
 	return pathRule{KindOf(names[len(names)-1]), names}, nil
 }
 
-// KindOf is the kind of what a path finds that ends with a name.
+// KindOf returns the kind of the secrets that a path with this last name finds.
 func KindOf(name string) string {
 	return cmp.Or(strings.Trim(streamre.NotKind.ReplaceAllString(strings.ToLower(name), "-"), "-"), "field")
 }
 
-// kindOf is the kind of the first rule that says something of a path, whose
-// names are in lower case; empty for none.
+// kindOf returns the kind of the first rule that covers a path, or "" for none. The names of the
+// path must be in lower case.
 func (rules *Compiled) kindOf(path []string) string {
 	for _, rule := range rules.paths {
 		if rule.covers(path) {
@@ -93,30 +93,30 @@ func (rule pathRule) covers(path []string) bool {
 	}
 	last := path[len(path)-len(rule.names):]
 	for i, name := range rule.names {
-		if name != "*" && name != last[i] && !(name == "args" && last[i] == "arguments") { // as models are told and tell them
+		if name != "*" && name != last[i] && !(name == "args" && last[i] == "arguments") { // models use both names
 			return false
 		}
 	}
 	return true
 }
 
-// leastHunted is the length from which a text that was found by its path is
-// looked for everywhere. Shorter ones would be found in half of all words.
+// leastHunted is the smallest length, in bytes, of a text found by its path that is looked for
+// everywhere. Shorter ones would be found within ordinary words.
 const leastHunted = 8
 
 // redactor knows the secrets of one run.
 type redactor struct {
 	rules    *Compiled
-	Texts    streamre.Texts    // what is looked for by its letters
+	Texts    streamre.Texts    // the literal texts to look for
 	hunting  map[string]bool   // those of them that were found in the run
-	hunted   int               // how many secrets have some among those
+	hunted   int               // how many secrets have texts among those
 	numbered map[string]string // the placeholder of each secret
-	names    map[string]string // of seams, as they were written first
-	sums     map[string]string // of tool calls, as what was redacted has them
+	names    map[string]string // the names of seams, as they were first written
+	sums     map[string]string // the checksums of tool calls, and those of the redacted calls
 	secrets  int               // how many different ones there are
 	Count    int               // placeholders so far
-	carries  bool              // those that are there already count too
-	of       *conversation     // that the run is of; nil for none
+	carries  bool              // count placeholders that are in the run already
+	of       *conversation     // the conversation of the run; nil for none
 }
 
 func newRedactor(rules *Compiled) *redactor {
@@ -128,8 +128,8 @@ func newRedactor(rules *Compiled) *redactor {
 	return r
 }
 
-// carried takes in the placeholders that a line has already: what is found from now on is
-// another secret than they stand for, and has another number.
+// carried counts the placeholders that a line has already. A secret that is found from now on gets
+// a number that none of them has.
 func (r *redactor) carried(line []byte) {
 	if !r.carries {
 		return
@@ -142,7 +142,7 @@ func (r *redactor) carried(line []byte) {
 	}
 }
 
-// placeholder is what stands in the place of a secret.
+// placeholder returns what to write in place of a secret.
 func (r *redactor) placeholder(kind, secret string) string {
 	text, known := r.known(secret)
 	if !known {
@@ -154,11 +154,11 @@ func (r *redactor) placeholder(kind, secret string) string {
 			r.numbered[other] = text
 		}
 	}
-	r.Count += strings.Count(text, wire.PlaceholderBegin) // what was encoded may hold several
+	r.Count += strings.Count(text, wire.PlaceholderBegin) // what was encoded may hold several placeholders
 	return text
 }
 
-// known is the placeholder of a secret that has one, however it is escaped here.
+// known returns the placeholder of a secret that has one, however it is escaped.
 func (r *redactor) known(secret string) (text string, known bool) {
 	text, known = r.numbered[secret]
 	for plain := unescaped(secret); !known && plain != nil; plain = unescaped(plain.text) {
@@ -167,15 +167,15 @@ func (r *redactor) known(secret string) (text string, known bool) {
 	return text, known
 }
 
-// learnForms has the other ways to write a secret looked for from now on, and gives them.
+// learnForms looks for the other forms of a secret from now on, and returns them.
 func (r *redactor) learnForms(kind, secret string) []string {
 	others := Forms(secret)[1:]
 	r.hunt(kind, others...)
 	return others
 }
 
-// learnNew is learnForms of a secret that has no placeholder so far, and reports whether
-// there is more to look for since.
+// learnNew is like learnForms, for a secret that may have no placeholder yet, and reports whether
+// there are new texts to look for.
 func (r *redactor) learnNew(kind, secret string) bool {
 	if _, known := r.known(secret); known {
 		return false
@@ -185,8 +185,8 @@ func (r *redactor) learnNew(kind, secret string) bool {
 	return r.hunted > before
 }
 
-// found is placeholder for a whole text that a path found, and has it looked for
-// from now on.
+// found returns the placeholder for a whole text that a path found and, if hunt is set, looks for
+// the text everywhere from now on.
 func (r *redactor) found(kind, secret string, hunt bool) string {
 	if r.isNoSecret(secret) {
 		return secret
@@ -197,8 +197,7 @@ func (r *redactor) found(kind, secret string, hunt bool) string {
 	return r.placeholder(kind, secret)
 }
 
-// huntOf has what a path has found looked for everywhere, and in the later runs of the
-// conversation.
+// huntOf looks everywhere for what a path has found, also in later runs of the conversation.
 func (r *redactor) huntOf(kind, secret string) {
 	r.hunt(kind, secret)
 	if r.of != nil && len(secret) >= leastHunted {
@@ -206,7 +205,7 @@ func (r *redactor) huntOf(kind, secret string) {
 	}
 }
 
-// hunt has texts looked for everywhere: one secret, in the ways to write it.
+// hunt looks everywhere for texts that are the forms of one secret.
 func (r *redactor) hunt(kind string, texts ...string) {
 	var wanted []string
 	for _, text := range texts {
@@ -222,18 +221,18 @@ func (r *redactor) hunt(kind string, texts ...string) {
 	r.hunted++
 }
 
-// beforeRules is what the ranks of the rules' own patterns are greater by than those of what
-// is hunted.
+// beforeRules is the difference by which the ranks of hunted texts are lower than those of the
+// rules' patterns.
 const beforeRules = 1 << 30
 
-// KindHash is the kind of what stands for the hash of a body, of which no rule says anything.
+// KindHash is the kind of the placeholders for hashes of bodies, which no rule names.
 const KindHash = "hash"
 
-// LeastHash is how many digits of a hash are the fewest that ids and keys have of it.
+// LeastHash is the smallest number of digits of a hash that ids and keys contain.
 const LeastHash = 16
 
-// huntHash has the hash of a body looked for everywhere, and the beginnings of it that
-// are a part of ids and keys.
+// huntHash looks everywhere for the hash of a body, and for those prefixes of it that ids and keys
+// contain.
 func (r *redactor) huntHash(hash string) {
 	for _, digits := range []int{len(hash), 32, LeastHash} {
 		if digits <= len(hash) {
@@ -242,15 +241,15 @@ func (r *redactor) huntHash(hash string) {
 	}
 }
 
-// Text redacts a text that stands alone, in which no JSON is looked for.
+// Text redacts a single text, without looking for JSON in it.
 func (r *redactor) Text(text string) string { return r.cut(text, r.spans) }
 
-// textAt redacts a text that stands alone, under names that lead to it.
+// textAt redacts a single text to which the names of path lead.
 func (r *redactor) textAt(path []string, text string) string {
 	return r.cut(text, func(text string) []streamre.Span { return r.spansAt(path, text) })
 }
 
-// cut is a text without what is found in it.
+// cut returns a text without the secrets that find finds in it.
 func (r *redactor) cut(text string, find func(string) []streamre.Span) string {
 	spans := find(text)
 	if len(spans) == 0 {
@@ -260,7 +259,7 @@ func (r *redactor) cut(text string, find func(string) []streamre.Span) string {
 	for _, s := range spans {
 		more = r.learnSpan(s, text) || more
 	}
-	if more { // one of them may stand there in another form as well
+	if more { // another form of one of them may be in the text, too
 		spans = find(text)
 	}
 	var b strings.Builder
@@ -274,8 +273,8 @@ func (r *redactor) cut(text string, find func(string) []streamre.Span) string {
 	return b.String()
 }
 
-// name redacts the name of a seam. It is written the same way throughout: the engine of a
-// replay has the name as the header, or the first line that has it, gave it.
+// name redacts the name of a seam. It returns the same result for a name throughout the run,
+// because the engine of a replay takes the name from the header or from the first line that has it.
 func (r *redactor) name(name string) string {
 	written, known := r.names[name]
 	if !known {
@@ -286,14 +285,15 @@ func (r *redactor) name(name string) string {
 	return written
 }
 
-// nameAs says how a name was written that had no seam yet.
+// nameAs records how a name was written that no seam had yet.
 func (r *redactor) nameAs(name, written string) {
 	if _, known := r.names[name]; !known {
 		r.names[name] = written
 	}
 }
 
-// sumAs has the checksum of a tool call written everywhere as that of what its arguments have become.
+// sumAs replaces the checksum of a tool call everywhere by that of the call with redacted
+// arguments.
 func (r *redactor) sumAs(sum, written string) {
 	if sum != written && r.sums[sum] == "" {
 		r.sums[sum] = written
@@ -301,10 +301,10 @@ func (r *redactor) sumAs(sum, written string) {
 	}
 }
 
-// kindSum is the kind of the checksums of tool calls, for which no placeholder stands.
+// kindSum is the kind of the checksums of tool calls, which no placeholder replaces.
 const kindSum = "checksum"
 
-// uncounted is text for what is not written itself.
+// uncounted redacts a text without counting the placeholders, because it is not written itself.
 func (r *redactor) uncounted(text string) string {
 	count := r.Count
 	text = r.textAt(nil, text)
@@ -312,11 +312,11 @@ func (r *redactor) uncounted(text string) string {
 	return text
 }
 
-// mostLevels is how deep JSON is looked into that stands in JSON as a text.
+// mostLevels is how many levels of JSON inside strings of JSON are examined.
 const mostLevels = 4
 
-// spans are the secrets in a text, in their order: as it is written, and without its escapes,
-// of which there may be levels. Those that overlap are one.
+// spans returns the secrets in a text, in order: in the text as it is written, and in the text
+// without one or more levels of escapes. Overlapping secrets are joined.
 func (r *redactor) spans(text string) []streamre.Span {
 	spans := r.spansAsWritten(text)
 	var levels []*plainText
@@ -332,7 +332,8 @@ func (r *redactor) spans(text string) []streamre.Span {
 	return merged(spans)
 }
 
-// spansAt is spans, and what paths cover in JSON within the text, which names lead to.
+// spansAt is like spans, and also finds what paths cover in JSON within the text. The names of path
+// lead to the text.
 func (r *redactor) spansAt(path []string, text string) []streamre.Span {
 	if len(r.rules.paths) == 0 || strings.IndexByte(text, '{') < 0 {
 		return r.spans(text)

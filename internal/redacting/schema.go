@@ -6,7 +6,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// schemaWords are the keywords of JSON Schema, and those that APIs of models have beside them.
+// schemaWords are the keywords of JSON Schema, and those that APIs of models add, sorted.
 var schemaWords = []string{
 	"$anchor", "$comment", "$defs", "$dynamicAnchor", "$dynamicRef", "$id", "$ref", "$schema", "$vocabulary",
 	"additionalItems", "additionalProperties", "allOf", "anyOf", "const", "contains", "contentEncoding", "contentMediaType", "contentSchema",
@@ -17,9 +17,9 @@ var schemaWords = []string{
 	"unevaluatedItems", "unevaluatedProperties", "uniqueItems", "writeOnly",
 }
 
-// describesArguments reports whether an object of a request is the JSON Schema of what a model may
-// give: an object of type object that has properties, of which each is one itself. What a member of
-// data holds that is called so has members of its own names.
+// describesArguments reports whether an object in a request is the JSON Schema of a tool's
+// arguments: its type is object, and it has properties that are schemas themselves. Data that only
+// has members of these names differs, because it also has members with names of its own.
 func describesArguments(members []wire.ScannedMember) bool {
 	isObject, properties := false, []byte(nil)
 	for _, m := range members {

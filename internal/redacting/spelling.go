@@ -16,32 +16,33 @@ import (
 	"github.com/adkreplay/adkreplay/internal/jsonpointer"
 )
 
-// This file knows the ways to write one secret.
+// This file lists the ways to write one secret.
 
-// Forms are the ways to write a secret, that which is given first.
+// Forms returns the ways to write a secret; the first is the secret itself.
 func Forms(secret string) []string {
 	return append(append([]string{secret}, spellings(secret)...), encodings(secret)...)
 }
 
-// spellings are the ways in which messages of the engine, and texts that hold JSON, spell a
-// secret that has special characters. Texts that come whole are looked through without their
-// escapes too, whoever wrote them: these are for those that come in pieces.
+// spellings returns the ways in which messages of the engine, and texts that contain JSON, write a
+// secret with special characters. A complete text is also searched without its escapes, whatever
+// wrote them; these spellings are for texts that come in pieces.
 func spellings(secret string) []string {
 	others := list{besides: secret}
 	inASCII := escapedBeyondASCII(inCanonical(secret))
 	within := []string{unquoted(strconv.Quote(secret)), unquoted(strconv.QuoteToASCII(secret)), inCanonical(secret), inJSON(secret),
 		inASCII, upperEscapes(inASCII), upperEscapes(inJSON(secret)), escapedAsInDotNet(secret)}
 	others.add(within...)
-	for _, once := range within { // within JSON within JSON
+	for _, once := range within { // JSON within JSON
 		others.add(inJSON(once), inCanonical(once))
 	}
-	others.add(jsonpointer.Escape(secret), strings.ReplaceAll(inJSON(secret), "/", `\/`)) // in a path of JSON, and as PHP has it
+	others.add(jsonpointer.Escape(secret), strings.ReplaceAll(inJSON(secret), "/", `\/`)) // in a JSON pointer, and as PHP writes JSON
 	return others.texts
 }
 
-// encodings are the ways in which a secret stands in what programs make of it: in URLs, in
-// hex, and in base64, whose digits hang on how many bytes stand before it. What of those
-// is not the secret's alone is left away. Short ones would be found by chance.
+// encodings returns the ways in which programs encode a secret: for URLs, in hex, and in base64.
+// The base64 digits depend on how many bytes precede the secret, so there are three variants,
+// without the digits at the ends that also depend on the neighbouring bytes. Short secrets have no
+// encodings, because those would be found by chance.
 func encodings(secret string) []string {
 	if len(secret) < leastHunted {
 		return nil
@@ -61,9 +62,9 @@ func encodings(secret string) []string {
 	return others.texts
 }
 
-// list holds texts, each once.
+// list is a list of distinct texts.
 type list struct {
-	besides string // which is not among them
+	besides string // a text that is never added
 	texts   []string
 }
 
@@ -77,7 +78,7 @@ func (l *list) add(texts ...string) {
 
 func unquoted(text string) string { return text[1 : len(text)-1] }
 
-// inJSON is a text within a string of JSON, as encoding/json writes it.
+// inJSON returns a text as encoding/json writes it within a string.
 func inJSON(text string) string {
 	written, err := json.Marshal(text)
 	if err != nil {
@@ -86,10 +87,10 @@ func inJSON(text string) string {
 	return unquoted(string(written))
 }
 
-// inCanonical is a text within a string of JSON that escapes what it must.
+// inCanonical returns a text within a JSON string that escapes only what must be escaped.
 func inCanonical(text string) string { return unquoted(string(canonical.AppendString(nil, text))) }
 
-// escapedBeyondASCII is a text of JSON as those have it who write nothing but ASCII.
+// escapedBeyondASCII returns JSON text with all characters beyond ASCII escaped.
 func escapedBeyondASCII(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -105,22 +106,22 @@ func escapedBeyondASCII(text string) string {
 	return b.String()
 }
 
-// escapedAsInDotNet is a text within a string of JSON as System.Text.Json writes it.
+// escapedAsInDotNet returns a text within a JSON string as System.Text.Json writes it.
 func escapedAsInDotNet(text string) string {
 	return upperEscapes(escapedBeyondASCII(dotNetEscapes.Replace(inCanonical(text))))
 }
 
 var dotNetEscapes = strings.NewReplacer(`\\`, `\\`, `\"`, `\u0022`, "&", `\u0026`, "'", `\u0027`, "+", `\u002B`, "<", `\u003C`, ">", `\u003E`, "`", `\u0060`)
 
-// escapedAsInJS is a text as encodeURIComponent has it, which leaves more as it is.
+// escapedAsInJS returns a text as JavaScript's encodeURIComponent writes it, which escapes less.
 func escapedAsInJS(text string) string {
 	return strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*").Replace(url.QueryEscape(text))
 }
 
-// lowerEscapes has the digits of escapes such as %2F in lower case.
+// lowerEscapes writes the digits of escapes such as %2F in lower case.
 func lowerEscapes(text string) string { return mapEscapes(text, "%", 2, strings.ToLower) }
 
-// upperEscapes has the digits of escapes such as \u00fc in upper case.
+// upperEscapes writes the digits of escapes such as \u00fc in upper case.
 func upperEscapes(text string) string { return mapEscapes(text, `\u`, 4, strings.ToUpper) }
 
 func mapEscapes(text, mark string, digits int, to func(string) string) string {
@@ -132,10 +133,10 @@ func mapEscapes(text, mark string, digits int, to func(string) string) string {
 	return strings.Join(parts, mark)
 }
 
-// htmlEscapes are what encoding/json writes for characters that HTML takes for its own.
+// htmlEscapes are the escapes that encoding/json writes for the special characters of HTML.
 var htmlEscapes = map[string]string{`\u0026`: "&", `\u003c`: "<", `\u003e`: ">", `\u003C`: "<", `\u003E`: ">"}
 
-// unescapedHTML is a text without the escapes of htmlEscapes.
+// unescapedHTML returns a text without the escapes of htmlEscapes.
 func unescapedHTML(text string) string {
 	if !strings.Contains(text, `\u00`) {
 		return text
@@ -146,17 +147,17 @@ func unescapedHTML(text string) string {
 	return text
 }
 
-// plainText is a text without one level of the escapes of JSON, and where it stands in the
-// text that has them.
+// plainText is a text without one level of JSON escapes, with a mapping of positions back to the
+// text with escapes.
 type plainText struct {
 	text  string
-	steps []step // behind each escape; the first is at the beginning
+	steps []step // the positions after each escape; the first is the beginning
 }
 
-// step is a place in a text without escapes, and in the one with them.
+// step is a position in the text without escapes, and the same position in the text with them.
 type step struct{ plain, written int }
 
-// unescaped is a text without one level of escapes; nil where it has none.
+// unescaped returns a text without one level of escapes, or nil if it has none.
 func unescaped(text string) *plainText {
 	next := strings.IndexByte(text, '\\')
 	if next < 0 {
@@ -185,8 +186,8 @@ func unescaped(text string) *plainText {
 	return &p
 }
 
-// escape is what an escape means with which a text begins, and how long it is. What is none
-// means itself.
+// escape returns the meaning and the length of the escape at the beginning of a text. An invalid
+// escape means its first character.
 func escape(text string) (meant string, size int) {
 	if len(text) < 2 {
 		return text, len(text)
@@ -206,7 +207,7 @@ func escape(text string) (meant string, size int) {
 	return string(first), 6
 }
 
-// codeUnit is that of the escape with which a text begins.
+// codeUnit returns the UTF-16 code unit of the \u escape at the beginning of a text.
 func codeUnit(text string) (unit rune, ok bool) {
 	if len(text) < 6 || text[:2] != `\u` {
 		return 0, false
@@ -215,7 +216,8 @@ func codeUnit(text string) (unit rune, ok bool) {
 	return rune(n), err == nil
 }
 
-// written is the place in the text with escapes at which a place of the one without is.
+// written returns the position in the text with escapes that corresponds to a position in the text
+// without.
 func (p *plainText) written(at int) int {
 	after, _ := slices.BinarySearchFunc(p.steps, at+1, func(s step, at int) int { return s.plain - at })
 	last := p.steps[after-1]

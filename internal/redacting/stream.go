@@ -8,26 +8,26 @@ import (
 	"github.com/adkreplay/adkreplay/internal/streamre"
 )
 
-// redactStream is a text that comes in deltas. Secrets in it are found as in a
-// text that stands alone, wherever the deltas part it.
+// redactStream is a text that comes in deltas. Secrets in it are found as in a single text,
+// wherever the boundaries of the deltas are.
 type redactStream struct {
 	redactor *redactor
 	Text     strings.Builder // all that has come
 	Matchers []*streamre.Matcher
 	members  *memberFinder
 	search   streamre.Search
-	hunted   int             // what the redactor hunted at the last look
-	found    []streamre.Span // what the matchers found behind what search has come to
-	growing  streamre.Span   // not yet final: another secret may overlap it; empty for none
+	hunted   int             // the redactor's value of hunted at the last look
+	found    []streamre.Span // what the matchers found after the position of search
+	growing  streamre.Span   // not final yet, because another secret may overlap it; empty for none
 	Spans    []streamre.Span // final
-	decided  int             // the place up to which it is clear what is secret
-	given    int             // how many of spans the deltas have come to
+	decided  int             // up to here it is known what is secret
+	given    int             // how many of Spans precede the deltas that were written
 	over     bool
-	closed   bool // all the rest is taken for a secret
+	closed   bool // everything that follows is treated as secret
 }
 
-// newRedactStream is a stream whose deltas stand under a path. Where a rule
-// covers that, all of it is secret.
+// newRedactStream returns a stream of the deltas at a path. If a rule covers the path, the whole
+// stream is secret.
 func newRedactStream(r *redactor, path ...string) *redactStream {
 	s := &redactStream{redactor: r, search: streamre.Search{Texts: &r.Texts}, members: newMemberFinder(r, path)}
 	if kind := r.rules.kindOf(path); kind != "" {
@@ -40,7 +40,7 @@ func newRedactStream(r *redactor, path ...string) *redactStream {
 	return s
 }
 
-// Add takes the next delta, and gives where it begins and ends in the text.
+// Add appends the next delta, and returns its range in the text.
 func (s *redactStream) Add(delta string, last bool) (from, to int) {
 	from = s.Text.Len()
 	s.Text.WriteString(delta)
@@ -55,7 +55,7 @@ func (s *redactStream) End() {
 	s.look()
 }
 
-// look decides what can be decided of the text so far.
+// look decides as much of the text as possible.
 func (s *redactStream) look() {
 	text := s.Text.String()
 	if s.closed {
@@ -83,7 +83,7 @@ func (s *redactStream) look() {
 	if len(s.found) > before {
 		slices.SortFunc(s.found, streamre.InOrder)
 	}
-	if s.hunted != s.redactor.hunted { // in what is not decided, too
+	if s.hunted != s.redactor.hunted { // search all that is not decided again
 		s.search.At = s.decided
 	}
 	for s.step(text[:end], open) {
@@ -95,10 +95,11 @@ func (s *redactStream) look() {
 	}
 }
 
-// step takes the next secret for a part of what grows, or makes that final which nothing
-// overlaps any more. Matchers may still find one from the place on that is open. Behind a
-// secret that is new its other forms are looked for at once: its line may wait for long, since
-// others stand in it. So the search never goes further than what is final.
+// step advances by one step: it joins the next secret to the one that is growing, or makes the
+// growing one final if nothing can overlap it any more. Matchers may still find a secret that
+// begins at open or later. After a new secret, its other forms must be looked for at once, because
+// its line may wait for a long time while other lines contain those forms. Therefore the search
+// never runs ahead of what is final.
 func (s *redactStream) step(text string, open int) (more bool) {
 	limit := open
 	if s.growing.To > 0 {
@@ -126,7 +127,7 @@ func (s *redactStream) step(text string, open int) (more bool) {
 	return true
 }
 
-// close takes all that is not decided for a secret, and all that follows.
+// close treats everything that is undecided, and everything that follows, as secret.
 func (s *redactStream) close() {
 	if s.closed || s.decided == s.Text.Len() {
 		return
@@ -136,8 +137,7 @@ func (s *redactStream) close() {
 	s.decided = s.Text.Len()
 }
 
-// completeRunes is the end of text without the beginning of a character whose rest
-// has not come.
+// completeRunes returns the end of text without an incomplete character at its end.
 func completeRunes(text string, from int) int {
 	for end := len(text) - 1; end >= max(from, len(text)-utf8.UTFMax); end-- {
 		if utf8.RuneStart(text[end]) {
@@ -150,12 +150,12 @@ func completeRunes(text string, from int) int {
 	return len(text)
 }
 
-// Between is what is written of the text between two places, which are decided.
-// Deltas are asked for in their order.
+// Between returns the redacted text between two positions, which must be decided. Deltas must be
+// requested in order.
 func (s *redactStream) Between(from, to int) string {
 	last := len(s.Spans)
 	if s.closed {
-		last-- // it grows
+		last-- // it is still growing
 	}
 	for s.given < last && s.Spans[s.given].To <= from {
 		s.given++
@@ -163,10 +163,11 @@ func (s *redactStream) Between(from, to int) string {
 	return s.cut(s.given, from, to)
 }
 
-// UpTo is what is written of the text up to a place that is decided.
+// UpTo returns the redacted text up to a position, which must be decided.
 func (s *redactStream) UpTo(to int) string { return s.cut(0, 0, to) }
 
-// cut leaves the spans from one on out. Where one begins, its placeholder is.
+// cut returns a range of the text in which a placeholder replaces each span. A placeholder is
+// written where its span begins.
 func (s *redactStream) cut(spans, from, to int) string {
 	text := s.Text.String()
 	var b strings.Builder
@@ -185,7 +186,8 @@ func (s *redactStream) cut(spans, from, to int) string {
 	return b.String()
 }
 
-// instead is what stands in the place of a span. One that has no end yet is told by its place.
+// instead returns what to write in place of a span. A span that has no end yet is identified by its
+// beginning.
 func (s *redactStream) instead(at streamre.Span, text string) string {
 	if s.closed && at.To == s.Spans[len(s.Spans)-1].To {
 		return s.redactor.placeholder(at.Kind, text[at.From:min(at.To, at.From+leastHunted)])

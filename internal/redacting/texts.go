@@ -7,19 +7,19 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// Texts takes secrets out of texts that stand alone, outside of traces: the same secret has
-// the same placeholder in all of them. It is safe for concurrent use.
+// Texts removes secrets from texts that do not belong to traces. The same secret has the same
+// placeholder in all of them. Texts is safe for concurrent use.
 type Texts struct {
 	rules    *Compiled
 	mu       sync.Mutex
-	numbered map[string]int // of each secret
+	numbered map[string]int // the number of each secret
 }
 
-// NewTexts begins anew with numbers.
+// NewTexts returns a Texts that has numbered no secrets yet.
 func NewTexts(rules *Compiled) *Texts { return &Texts{rules: rules, numbered: map[string]int{}} }
 
-// Text is a text without what the patterns find in it, and all of it a placeholder where a
-// path covers it.
+// Text returns a text without what the patterns find in it. If a path rule covers the path, it
+// returns a placeholder for the whole text.
 func (t *Texts) Text(text string, path ...string) string {
 	if text == "" {
 		return ""
@@ -48,11 +48,11 @@ func (t *Texts) placeholder(kind, secret string) string {
 	return wire.PlaceholderOf(kind, n)
 }
 
-// Covers reports whether a path rule takes out all that lies under a path.
+// Covers reports whether a path rule covers everything under a path.
 func (rules *Compiled) Covers(path ...string) bool { return rules.covering(path) != "" }
 
-// covering is the kind of the first rule that says something of a place on the way along a
-// path, whose names are in lower case; empty for none.
+// covering returns the kind of the first rule that covers a path or a prefix of it, or "" for none.
+// The names of the path must be in lower case.
 func (rules *Compiled) covering(path []string) string {
 	for n := range path {
 		if kind := rules.kindOf(path[:n+1]); kind != "" {

@@ -12,14 +12,14 @@ import (
 	"github.com/adkreplay/adkreplay/internal/state"
 )
 
-// This file keeps the verdict on arguments that were redacted: what a tool's
-// schema said of them as they were is what it must say of the placeholders.
+// This file preserves the verdict on redacted arguments: a tool's schema must say of the
+// placeholders what it said of the original arguments.
 
-// anyArguments is the schema that every object fits.
+// anyArguments is the schema that every object satisfies.
 const anyArguments = `{"type":"object"}`
 
-// verdict is what a tool's schema says of arguments: nothing, or the faults.
-// Arguments that are no object never get as far.
+// verdict returns the faults that a tool's schema finds in arguments, or "". Arguments that are not
+// an object are not judged.
 func verdict(tool *adk.Tool, args any) (faults string, judged bool) {
 	object, err := canonical.Object(args)
 	if tool == nil || err != nil {
@@ -31,9 +31,9 @@ func verdict(tool *adk.Tool, args any) (faults string, judged bool) {
 	return faults, true
 }
 
-// asJudged is the tool, or where its schema says something else of the redacted
-// arguments than it said of the arguments as they were, a variant of the tool
-// that says the same. unvalidated tells that it is a variant.
+// asJudged returns the tool, if its schema gives the verdict want on the redacted arguments, too.
+// Otherwise it returns a variant of the tool with a schema that does. unvalidated says that the
+// verdict differed.
 func asJudged(tool *adk.Tool, args any, want string) (_ *adk.Tool, unvalidated bool) {
 	got, judged := verdict(tool, args)
 	if !judged || got == want {
@@ -54,7 +54,7 @@ func asJudged(tool *adk.Tool, args any, want string) (_ *adk.Tool, unvalidated b
 	return tool, true
 }
 
-// withSchema is a tool as described, with another schema; nil if it is none.
+// withSchema returns the tool with another schema, or nil if that is not a valid tool.
 func withSchema(tool *adk.Tool, schema []byte) *adk.Tool {
 	described, err := tool.MarshalJSON()
 	if err != nil {
@@ -79,16 +79,15 @@ func isToolSchema(schema []byte) bool {
 	return withSchema(state.AnyTool, schema) != nil
 }
 
-// unmeetable is a keyword of a schema with a value that no placeholder meets.
+// unmeetable holds, for each keyword of a schema, a value that no placeholder satisfies.
 var unmeetable = map[string]any{
 	"enum": []any{nil}, "const": []any{}, "pattern": `[^\s\S]`,
 	"minLength": 1 << 30, "maxLength": 0,
 	"minimum": 1e300, "maximum": -1e300, "exclusiveMinimum": 1e300, "exclusiveMaximum": -1e300,
 }
 
-// editedSchema takes out of a schema what it should not find any more, and makes
-// it find what it should: got and want are faults as messages have them. It is
-// nil where the edits have no place.
+// editedSchema edits a schema so that it finds the faults want instead of the faults got, both as
+// in messages. It returns nil if the schema cannot be edited.
 func editedSchema(schema []byte, got, want string) []byte {
 	var root any
 	read := json.NewDecoder(bytes.NewReader(schema))
@@ -115,7 +114,7 @@ func editedSchema(schema []byte, got, want string) []byte {
 	return edited
 }
 
-// faultSet is the faults of a message.
+// faultSet returns the faults of a message.
 func faultSet(faults string) map[string]bool {
 	set := map[string]bool{}
 	for _, fault := range strings.Split(faults, "; ") {
@@ -124,8 +123,8 @@ func faultSet(faults string) map[string]bool {
 	return set
 }
 
-// schemaAt is the node of a schema that a fault is about, "/a/0: minLength", and
-// the keyword. It follows properties and items only.
+// schemaAt returns the node of a schema that a fault such as "/a/0: minLength" is about, and the
+// keyword. It follows only properties and items.
 func schemaAt(root any, fault string) (node map[string]any, keyword string) {
 	path, keyword, _ := strings.Cut(fault, ": ")
 	keyword, _, _ = strings.Cut(keyword, ", ")
@@ -147,7 +146,7 @@ func schemaAt(root any, fault string) (node map[string]any, keyword string) {
 	return node, keyword
 }
 
-// itemAt is the schema of one item of a list, which gets one of its own.
+// itemAt returns the schema of one item of a list, after giving the item a separate schema.
 func itemAt(list map[string]any, at int) (map[string]any, bool) {
 	const most = 1000
 	own, _ := list["prefixItems"].([]any)

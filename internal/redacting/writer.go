@@ -14,24 +14,23 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// maxHeld is how many bytes of lines wait at most for the rest of what may be a
-// secret.
+// maxHeld is how many bytes of lines may wait for the rest of what may be a secret.
 const maxHeld = 4 << 20
 
-// Writer writes a redacted trace (see redact.Rules). A crossing becomes a
-// line as it was told; the line waits while a stream in it is undecided; then it
-// is redacted, read back, completed with what follows from its inputs, and
-// written. So nothing of a Crossing is kept, and what is written can be read.
+// Writer writes a redacted trace (see redact.Rules). A crossing becomes a line at once, so nothing
+// of the Crossing is kept. The line waits while a stream in it is undecided. Then it is redacted,
+// read back, completed with what follows from its inputs, and written. So whatever is written can
+// be read.
 type Writer struct {
 	redactor *redactor
-	among    *Conversations       // that the run may be of one of; nil once that is known, or for none
-	open     func() *trace.Writer // with the header
+	among    *Conversations       // whose conversation the run may join; nil once that is decided, or for none
+	open     func() *trace.Writer // writes the header
 	out      *trace.Writer        // nil before the first crossing
 	begun    bool
 	err      error
 
-	lines  *wire.Encoder // as they were told
-	reader *wire.Decoder // as they are redacted
+	lines  *wire.Encoder // encodes the original lines
+	reader *wire.Decoder // decodes the redacted lines
 	told   *state.Fold
 	wrote  *state.Fold
 
@@ -42,29 +41,29 @@ type Writer struct {
 	unvalidated int
 }
 
-// toldLine is a line that was told and is not written yet.
+// toldLine is a line that is not written yet.
 type toldLine struct {
 	line []byte
-	// stream is the stream that the line's delta belongs to, and where; nil for
-	// other lines. whole tells that the line says the text so far as well.
+	// stream is the stream that the line's delta belongs to, and from and to are its range there;
+	// stream is nil for other lines. whole says that the line also has the text so far.
 	stream   *redactStream
 	from, to int
 	whole    bool
-	// pieces are the texts of a piece of an answer, in their order.
+	// pieces are the texts of a piece of an answer, in order.
 	pieces []pieceText
-	// names are those that were told, as namesIn has them, and sums those that sumsIn has.
+	// names and sums are what namesIn and sumsIn return for the original crossing.
 	names, sums []string
-	// derived tells that what the engine says on the line followed from the
-	// crossings before, so that it must follow from the redacted ones. op is the
-	// execution that it belongs to.
+	// derived says that what the engine recorded on the line followed from the crossings before it,
+	// so that it must also follow from the redacted ones. op is the execution that the line belongs
+	// to.
 	derived bool
 	op      int
-	// verdict is what an executed tool said of its arguments, if it was asked.
+	// verdict is what an executed tool's schema said of its arguments, if judged is set.
 	verdict string
 	judged  bool
 }
 
-// streamKey tells the streams of a run apart.
+// streamKey identifies a stream of a run.
 type streamKey struct {
 	dispatch int // the call that runs the loop; 0 for what user code emits
 	kind     adk.Kind
@@ -72,7 +71,7 @@ type streamKey struct {
 	refused  bool
 }
 
-// path is where the deltas of a stream stand on their lines.
+// path returns the path of the deltas of a stream on their lines.
 func (k streamKey) path() []string {
 	if k.kind.Emits() {
 		return []string{"payload", wire.EventDelta}
@@ -80,13 +79,13 @@ func (k streamKey) path() []string {
 	return []string{wire.EventDelta}
 }
 
-// NewWriter writes the redacted trace of a run to w, without what rules find.
-// Its methods are those of a Writer of traces.
+// NewWriter returns a writer that writes the redacted trace of a run to w. It has the methods of a
+// trace.Writer.
 func NewWriter(w io.Writer, h trace.Header, rules *Compiled, options trace.Options) *Writer {
 	return NewWriterIn(nil, w, h, rules, options)
 }
 
-// NewWriterIn is NewWriter of a run that belongs to one of some conversations, or to none.
+// NewWriterIn is like NewWriter, for a run that may belong to one of some conversations.
 func NewWriterIn(among *Conversations, w io.Writer, h trace.Header, rules *Compiled, options trace.Options) *Writer {
 	known, err := wire.NewSentinels(options.Sentinels, options.ErrorTypes)
 	r := &Writer{
@@ -101,21 +100,22 @@ func NewWriterIn(among *Conversations, w io.Writer, h trace.Header, rules *Compi
 	return r
 }
 
-// Text is a text that is not in the run without what was found in that so far, and without
-// what the rules find in it.
+// Text redacts a text that is not in the run. It removes what the rules find in the text and what
+// was found in the run so far.
 func (r *Writer) Text(text string) string { return r.redactor.uncounted(text) }
 
-// Carry has the run be one that has placeholders already, which are kept and counted.
+// Carry says that the run has placeholders already; they are kept and counted.
 func (r *Writer) Carry() { r.redactor.carries = true }
 
-// Instead has what is said written everywhere as it was recorded: what a placeholder that the run
-// carries was encoded to, as what it stands for was.
+// Instead writes recorded wherever the text said occurs. said is an encoded placeholder that the
+// run carries; recorded is the encoding of the secret itself as it was recorded.
 func (r *Writer) Instead(said, recorded string) {
 	r.redactor.numbered[said] = recorded
 	r.redactor.hunt(kindEncoded, said)
 }
 
-// kindEncoded is the kind of what Instead has looked for, whose placeholders have theirs.
+// kindEncoded is the kind of the texts that Instead looks for. Their placeholders have their own
+// kinds.
 const kindEncoded = "encoded"
 
 // info redacts the names that people gave to seams.
@@ -130,7 +130,7 @@ func (r *redactor) info(info adk.RunInfo) adk.RunInfo {
 	return info
 }
 
-// Write takes a crossing in, and writes what can be written.
+// Write takes in a crossing, and writes the lines that are ready.
 func (r *Writer) Write(c *adk.Crossing) error {
 	if r.err == nil {
 		r.err = r.take(c)
@@ -165,8 +165,8 @@ func (r *Writer) take(c *adk.Crossing) error {
 	return r.redactor.learn(h.line, h.stream != nil)
 }
 
-// begin makes the header of the trace when the first crossing has come: what paths find
-// in what the run was given, the names of its seams do not say either.
+// begin writes the header of the trace when the first crossing has come, so that the names of seams
+// are also redacted by what paths find in the run's inputs.
 func (r *Writer) begin(first *toldLine) error {
 	if r.out != nil {
 		return nil
@@ -180,7 +180,7 @@ func (r *Writer) begin(first *toldLine) error {
 	return nil
 }
 
-// recordsIn are the records that a crossing tells.
+// recordsIn returns the records of a crossing.
 func recordsIn(c *adk.Crossing) []adk.Record {
 	if c.Record == nil {
 		return c.Records
@@ -188,7 +188,7 @@ func recordsIn(c *adk.Crossing) []adk.Record {
 	return append([]adk.Record{c.Record}, c.Records...)
 }
 
-// namesIn are the names that a crossing gives to seams to come: of tools, and of a strand.
+// namesIn returns the names that a crossing gives to later seams: those of tools and of a strand.
 func namesIn(c *adk.Crossing) (names []string) {
 	if c.Kind.LeadsTo() == adk.LabelStrand {
 		names = append(names, c.Name)
@@ -201,8 +201,8 @@ func namesIn(c *adk.Crossing) (names []string) {
 	return names
 }
 
-// sumsIn are the checksums of the tool calls that a crossing tells, by which texts may name them: one
-// of short arguments, or of few, can be guessed.
+// sumsIn returns the checksums of the tool calls in a crossing. Texts may contain them, and the
+// checksum of short or few arguments can be guessed.
 func sumsIn(c *adk.Crossing) (sums []string) {
 	if tool, ok := c.Record.(*adk.Tool); ok && tool != nil && wire.RunsTool(c) {
 		if args, err := canonical.Object(c.Args); err == nil {
@@ -219,7 +219,7 @@ func sumsIn(c *adk.Crossing) (sums []string) {
 	return sums
 }
 
-// explain notes what of a crossing follows from those before it.
+// explain records what on a line follows from the crossings before it.
 func (r *Writer) explain(h *toldLine, c *adk.Crossing) {
 	switch {
 	case c.Kind.Uses(adk.FieldDigest):
@@ -233,7 +233,7 @@ func (r *Writer) explain(h *toldLine, c *adk.Crossing) {
 		tool, _ := c.Record.(*adk.Tool)
 		h.verdict, h.judged = verdict(tool, c.Args)
 	}
-	_ = r.told.Apply(c) // what no engine tells is written as it was told
+	_ = r.told.Apply(c) // a line that no engine may record is written as it is
 	if c.Kind == adk.KindCall && c.Seam.Label == adk.LabelTool {
 		if call := r.told.Calls[c.Call]; call != nil {
 			h.op = call.OpHandledBy(c.ID)
@@ -242,8 +242,7 @@ func (r *Writer) explain(h *toldLine, c *adk.Crossing) {
 	}
 }
 
-// stream adds the delta of a crossing to its stream, and ends the streams that
-// the crossing ends.
+// stream adds the delta of a crossing to its stream, and ends the streams that the crossing ends.
 func (r *Writer) stream(h *toldLine, c *adk.Crossing) error {
 	key := streamKey{kind: c.Kind, id: c.Name, refused: c.Err != nil}
 	switch {
@@ -289,12 +288,12 @@ func (r *Writer) delta(h *toldLine, key streamKey, delta string, last bool) {
 	h.stream = s
 	h.from, h.to = s.Add(delta, last && !key.refused)
 	if s.over {
-		delete(r.streams, key) // what comes under its id is another
+		delete(r.streams, key) // a later delta with the same id begins a new stream
 	}
 }
 
 func (r *Writer) endStreams(which func(streamKey) bool) {
-	for key, s := range r.streams { // in any order: each is decided by itself
+	for key, s := range r.streams { // the order does not matter: each stream is independent
 		if which(key) {
 			s.End()
 			delete(r.streams, key)
@@ -302,7 +301,7 @@ func (r *Writer) endStreams(which func(streamKey) bool) {
 	}
 }
 
-// endAll ends all streams: no more comes.
+// endAll ends all streams.
 func (r *Writer) endAll() {
 	r.endStreams(func(streamKey) bool { return true })
 	for op := range r.asks {
@@ -310,7 +309,7 @@ func (r *Writer) endAll() {
 	}
 }
 
-// undecided are the streams that a line waits for.
+// undecided returns the streams that a line waits for.
 func (h *toldLine) undecided() (streams []*redactStream) {
 	if h.stream != nil && h.to > h.stream.decided {
 		streams = append(streams, h.stream)
@@ -323,7 +322,8 @@ func (h *toldLine) undecided() (streams []*redactStream) {
 	return streams
 }
 
-// release writes the lines that wait for nothing more.
+// release writes the lines at the front that wait for nothing. If too many bytes wait, it closes
+// the streams that the first line waits for.
 func (r *Writer) release() error {
 	for len(r.held) > 0 {
 		h := r.held[0]
@@ -344,7 +344,7 @@ func (r *Writer) release() error {
 	return nil
 }
 
-// write writes a line that is decided.
+// write redacts and writes a line that is decided.
 func (r *Writer) write(h *toldLine) error {
 	line, err := r.redactor.Line(h.line, h.stream != nil, h.pieces...)
 	if err == nil {
@@ -358,7 +358,7 @@ func (r *Writer) write(h *toldLine) error {
 		return fmt.Errorf("replay: crossing %d cannot be redacted: %w", r.reader.Seq+1, err)
 	}
 	c := &l.Crossing
-	if c.Seam.Label != adk.LabelStorage { // whose names are the format's
+	if c.Seam.Label != adk.LabelStorage { // the names of storages belong to the format
 		c.Seam.Name = r.redactor.name(c.Seam.Name)
 	}
 	if written := namesIn(c); len(written) == len(h.names) {
@@ -377,7 +377,7 @@ func (r *Writer) write(h *toldLine) error {
 	return r.out.Write(c)
 }
 
-// deltas puts in what of a stream is written on a line.
+// deltas sets the redacted delta of a line.
 func (r *Writer) deltas(h *toldLine, c *adk.Crossing) {
 	s := h.stream
 	if s == nil {
@@ -395,7 +395,7 @@ func (r *Writer) deltas(h *toldLine, c *adk.Crossing) {
 	}
 }
 
-// full is what is written of the text so far that user code emitted.
+// full returns the redacted text so far of an event that user code emitted.
 func (r *Writer) full(h *toldLine, text string) string {
 	if kind := r.redactor.rules.kindOf([]string{"payload", wire.EventFull}); kind != "" && text != "" {
 		return r.redactor.placeholder(kind, text)
@@ -406,7 +406,7 @@ func (r *Writer) full(h *toldLine, text string) string {
 	return r.redactor.textAt(nil, text)
 }
 
-// derive makes anew what the engine made of inputs that may be redacted now.
+// derive recomputes what the engine computed from inputs that may be redacted now.
 func (r *Writer) derive(h *toldLine, c *adk.Crossing) {
 	if h.judged {
 		tool, _ := c.Record.(*adk.Tool)
@@ -439,7 +439,7 @@ func (r *Writer) derive(h *toldLine, c *adk.Crossing) {
 	}
 }
 
-// Close writes what waits still, and the footer.
+// Close writes the lines that still wait, and the footer.
 func (r *Writer) Close() error {
 	if r.err != nil {
 		return r.err

@@ -5,16 +5,16 @@ import (
 	"io"
 )
 
-// Breaker gives another stream, or an error, in the place of one that a reader opened: it
-// is for who tries what becomes of a reader that fails. It closes what it does not give.
+// Breaker replaces a stream that a reader opened by another stream or an error, for tests of what
+// happens if a reader fails. It closes the stream unless it returns it.
 type Breaker func(stream io.ReadCloser) (io.ReadCloser, error)
 
-// BreakerKey is what a context is asked for the Breaker of its run with.
+// BreakerKey is the key of the Breaker in the context of a run.
 type BreakerKey struct{}
 
-// Opened is what a reader opened, or what the context's Breaker makes of it. Who opens a
-// reader calls it before anything looks at what is read: where one reader opens another,
-// the inner one's stream is broken, below all that checks it.
+// Opened returns a stream that a reader opened, or what the context's Breaker makes of it. Code
+// that opens a reader calls it before anything examines the stream. If one reader opens another,
+// the inner stream is broken, below all checks.
 func Opened(ctx context.Context, stream io.ReadCloser) (io.ReadCloser, error) {
 	if broken, ok := ctx.Value(BreakerKey{}).(Breaker); ok && broken != nil {
 		return broken(stream)

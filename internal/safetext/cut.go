@@ -6,14 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// CutAround puts two texts that differ into words that fit on a line: in quotes,
-// with every character escaped that a terminal would act upon. Of what the two
-// share before and after the change, width characters are kept on each side, and
-// how many were left out is said; of a change that is long itself, the head and
-// the tail are kept. Characters are runes, and no rune is cut; a byte that is
-// not UTF-8 counts as one. Equal texts are cut like any long one.
+// CutAround formats two different texts so that they fit on a line. They are in quotes, with every
+// character escaped that a terminal would act upon. Of what they share before and after the change,
+// width characters are kept on each side, and the number of omitted characters is shown. Of a long
+// change, the beginning and the end are kept. Characters are runes, and no rune is split; an
+// invalid byte counts as one. Equal texts are cut like any long text.
 //
-// What it gives is bounded by width, however long the texts are.
+// The lengths of the results are bounded by width, however long the texts are.
 func CutAround(want, got string, width int) (string, string) {
 	width = max(width, 0)
 	head, tail := shared(want, got)
@@ -22,16 +21,15 @@ func CutAround(want, got string, width int) (string, string) {
 	return cutBetween(want, before, after, width), cutBetween(got, before, after, width)
 }
 
-// WorthHiding is how many characters more than those kept must be left out: to
-// say that three were left out takes longer than the three.
+// WorthHiding is how many characters must be omitted at least: saying that three were omitted takes
+// more space than the three.
 const WorthHiding = 20
 
-// ChangeKept is how many times the width of a change is shown at each of its
-// ends.
+// ChangeKept is the factor by which more than width characters are shown at each end of a change.
 const ChangeKept = 4
 
-// shared is how many bytes two texts have in common at their heads and at their
-// tails, in whole runes and without an overlap.
+// shared returns how many bytes two texts share at their beginnings and at their ends, in whole
+// runes and without an overlap.
 func shared(a, b string) (head, tail int) {
 	for head < len(a) && head < len(b) && a[head] == b[head] {
 		head++
@@ -47,7 +45,7 @@ func shared(a, b string) (head, tail int) {
 	return head, tail
 }
 
-// wholeRunes takes a common head back to where a rune begins in both texts.
+// wholeRunes moves the end of a common beginning back to where a rune begins in both texts.
 func wholeRunes(a, b string, head int) int {
 	for head > 0 && !(beginsRune(a, head) && beginsRune(b, head)) {
 		head--
@@ -55,7 +53,7 @@ func wholeRunes(a, b string, head int) int {
 	return head
 }
 
-// beginsRune reports whether no rune of the text is cut in two at a place.
+// beginsRune reports whether cutting the text at a position splits no rune.
 func beginsRune(text string, at int) bool {
 	if at == len(text) || utf8.RuneStart(text[at]) {
 		return true
@@ -63,13 +61,13 @@ func beginsRune(text string, at int) bool {
 	for start := at - 1; start >= 0 && at-start < utf8.UTFMax; start-- {
 		if utf8.RuneStart(text[start]) {
 			_, size := utf8.DecodeRuneInString(text[start:])
-			return start+size <= at // a stray byte stands alone
+			return start+size <= at // a stray byte counts as a rune
 		}
 	}
 	return true
 }
 
-// hiddenBefore is how many bytes of a common head are left out.
+// hiddenBefore returns how many bytes of a common beginning are omitted.
 func hiddenBefore(head string, keep int) int {
 	at := len(head)
 	for range keep {
@@ -82,7 +80,7 @@ func hiddenBefore(head string, keep int) int {
 	return at
 }
 
-// hiddenAfter is how many bytes of a common tail are left out.
+// hiddenAfter returns how many bytes of a common end are omitted.
 func hiddenAfter(tail string, keep int) int {
 	at := runesIn(tail, keep)
 	if fewerRunes(tail[at:], WorthHiding) {
@@ -91,7 +89,7 @@ func hiddenAfter(tail string, keep int) int {
 	return len(tail) - at
 }
 
-// runesIn is how many bytes the first runes of a text take.
+// runesIn returns how many bytes the first runes of a text take.
 func runesIn(text string, runes int) (at int) {
 	for ; runes > 0 && at < len(text); runes-- {
 		_, size := utf8.DecodeRuneInString(text[at:])
@@ -102,7 +100,7 @@ func runesIn(text string, runes int) (at int) {
 
 func fewerRunes(text string, than int) bool { return runesIn(text, than) == len(text) }
 
-// cutBetween is what stands between what is left out, in quotes.
+// cutBetween returns what is between the omitted parts, in quotes.
 func cutBetween(text string, before, after, width int) string {
 	var b strings.Builder
 	if before > 0 {
@@ -115,7 +113,7 @@ func cutBetween(text string, before, after, width int) string {
 	return b.String()
 }
 
-// cutWithin leaves the middle of a long text out.
+// cutWithin omits the middle of a long text.
 func cutWithin(text string, keep int) string {
 	head := runesIn(text, keep)
 	at := len(text)

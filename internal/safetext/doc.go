@@ -1,3 +1,3 @@
-// Package safetext makes texts of others fit to print: nothing in them acts upon a
-// terminal or begins a line of its own, long ones are cut where they differ, and long lines folded.
+// Package safetext makes untrusted texts safe to print: nothing in them controls a terminal or
+// begins a new line. It also cuts long texts around their differences, and folds long lines.
 package safetext

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// inQuotes is a text in quotes: in such that need no escapes where the text has quotes
-// itself, as JSON does.
+// inQuotes returns a text in quotes. If the text has double quotes itself, as JSON does, it uses
+// back quotes, which need no escapes.
 func inQuotes(text string) string {
 	if !strings.Contains(text, `"`) || strings.Contains(text, "`") {
 		return strconv.Quote(text)
@@ -17,19 +17,18 @@ func inQuotes(text string) string {
 	switch strange := strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) || r == utf8.RuneError }); {
 	case !strange:
 		return "`" + text + "`"
-	case strings.Contains(text, `\`): // what is escaped could not be told from what is not
+	case strings.Contains(text, `\`): // escaped characters could be confused with backslashes in the text
 		return strconv.Quote(text)
 	}
 	return "`" + escapedOnly(text) + "`"
 }
 
-// leadIn is how much of what two texts share stands before the place where they differ,
-// in characters.
+// leadIn is how many characters of a common beginning are shown before a difference.
 const leadIn = 24
 
-// Excerpts are two texts where they differ, in quotes and at most width characters each:
-// what leads to the place, and what follows there. They begin and end at a word where
-// there is one nearby. Signs outside of the quotes tell that more stands there.
+// Excerpts returns the parts of two texts where they differ, in quotes and of at most width
+// characters each: a little before the difference, and what follows. They begin and end at a word
+// if there is one nearby. An ellipsis outside the quotes marks omitted text.
 func Excerpts(want, got string, width int) (string, string) {
 	head, _ := shared(want, got)
 	from := head
@@ -48,7 +47,7 @@ func Excerpts(want, got string, width int) (string, string) {
 	return excerpt(want, from, width), excerpt(got, from, width)
 }
 
-// excerpt is a text from a place on.
+// excerpt returns a text from a position on.
 func excerpt(text string, from, width int) string {
 	before := ""
 	if from > 0 {
@@ -70,8 +69,8 @@ func excerpt(text string, from, width int) string {
 	return before + inQuotes(rest[:wordEnd(rest, end)]) + "…"
 }
 
-// wordEnd is the end of the last whole word of a text before a place; the place itself
-// where the word is long.
+// wordEnd returns the end of the last whole word of a text before a position, or the position
+// itself if the word is long.
 func wordEnd(text string, at int) int {
 	if at == len(text) {
 		return at
@@ -86,25 +85,25 @@ func wordEnd(text string, at int) int {
 		return space
 	}
 	mark := strings.LastIndexFunc(text[:at], func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	if mark > at/2 { // of JSON and paths, which have no blanks
+	if mark > at/2 { // JSON and paths have no spaces
 		_, size := utf8.DecodeRuneInString(text[mark:])
 		return mark + size
 	}
 	return at
 }
 
-// Shortened is a text of at most width characters: of a longer one the whole words that
-// fit, and a sign that more follows.
+// Shortened returns a text of at most width characters. It cuts a longer text after a word and adds
+// an ellipsis.
 func Shortened(text string, width int) string {
 	if utf8.RuneCountInString(text) <= width {
 		return text
 	}
 	kept := strings.TrimRightFunc(text[:wordEnd(text, runesIn(text, max(width-1, 0)))], unicode.IsSpace)
-	return strings.TrimRightFunc(strings.TrimSuffix(kept, "…"), unicode.IsSpace) + "…" // one sign is enough
+	return strings.TrimRightFunc(strings.TrimSuffix(kept, "…"), unicode.IsSpace) + "…" // one ellipsis is enough
 }
 
-// Wrapped is a text in lines of at most width characters, broken at blanks; those behind
-// the first begin with indent. A word that is longer stands alone on its line.
+// Wrapped breaks a text at spaces into lines of at most width characters. All lines except the
+// first begin with indent. A longer word has a line of its own.
 func Wrapped(text string, width int, indent string) string {
 	var b strings.Builder
 	column := 0
@@ -125,12 +124,12 @@ func Wrapped(text string, width int, indent string) string {
 	return b.String()
 }
 
-// cutLength is the end of a text that was cut, as Quoted and Bare say how long it was.
+// cutLength matches the end of a text that Quoted or Bare cut, which says how long it was.
 var cutLength = regexp.MustCompile(`^\([0-9]+ bytes\)$`)
 
-// Beside are two lines that are safe to print and differ, at most width characters each:
-// of long ones how they begin, and the place where they differ. Where they differ in what was
-// cut out of them, they have no such place.
+// Beside returns two different lines, which must be safe to print, in at most width characters
+// each: long ones with their first word and the part where they differ. If they differ in a part
+// that was cut out before, only their beginnings are returned.
 func Beside(want, got string, width int) (string, string) {
 	if utf8.RuneCountInString(want) <= width && utf8.RuneCountInString(got) <= width {
 		return want, got
@@ -152,10 +151,10 @@ func Beside(want, got string, width int) (string, string) {
 	return first + Shortened(want[from:], room), first + Shortened(got[from:], room)
 }
 
-// Differing are two lines that are safe to print, of which what they share is cut where they are
-// longer than width characters: before the place where they differ to how it begins and ends, and
-// behind it to how it goes on. What they differ in is there as it is; lines that are the same are
-// cut as one is.
+// Differing returns two lines, which must be safe to print. If they are longer than width, it cuts
+// what they share: before the difference to the beginning and the end of that part, and after the
+// difference to its beginning. It does not cut the difference itself. Equal lines are simply
+// shortened.
 func Differing(a, b string, width int) (string, string) {
 	if utf8.RuneCountInString(a) <= width && utf8.RuneCountInString(b) <= width {
 		return a, b

@@ -7,18 +7,17 @@ import (
 	"unicode"
 )
 
-// A line that is folded goes on below itself, this much to the right.
+// hanging is how much further a folded line is indented where it continues.
 const hanging = "    "
 
-// Gutter ends what stands at the left of the lines of one strand, its name before it.
+// Gutter ends the prefix of the lines of one strand, which begins with the strand's name.
 const Gutter = "│ "
 
-// Folded is a text with no line that is longer than it may be, where it has a place to be
-// folded at: a space, or the comma of a list without spaces, the sign of what is left out of a
-// quote, and anywhere in a script that writes no spaces. The rest of a line stands below it, to
-// the right of where it begins and of the sign and the gutter that it has.
-// Commands stay whole, so that they can be copied, and so do the lines that backslashes make
-// one command of. columns 0 folds nothing.
+// Folded folds the lines of a text that are longer than columns, if they have a place to fold: a
+// space, the comma of a list without spaces, the mark of an omission in a quote, or any place in a
+// script that writes no spaces. The rest of a line continues below it, to the right of the line's
+// indentation, diff sign and gutter. Commands are not folded, so that they can be copied, and
+// neither are the lines that backslashes join into a command. With columns 0, nothing is folded.
 func Folded(text string, columns int) string {
 	if columns == 0 {
 		return text
@@ -33,7 +32,7 @@ func Folded(text string, columns int) string {
 	return strings.Join(lines, "\n")
 }
 
-// NewFolder is a writer whose lines reach w folded, as Folded folds them, when they end.
+// NewFolder returns a writer that folds each complete line as Folded does, and passes it to w.
 func NewFolder(w io.Writer, columns int) io.Writer {
 	if columns == 0 {
 		return w
@@ -79,11 +78,11 @@ func foldedLine(line string, columns int) string {
 	}
 }
 
-// signs are what the lines of a diff begin with that one side alone has, or that changed.
+// signs begin the lines of a diff that only one side has, or that changed.
 const signs = "-+~"
 
-// indentOf is what stands before the words of a line: spaces, the gutter of a strand, and the
-// sign of a line in a diff, which each line of it needs.
+// indentOf returns the prefix of a line before its words: spaces, the gutter of a strand, and the
+// sign of a diff, which each of the folded lines needs.
 func indentOf(line string) string {
 	if len(line) > 3 && strings.IndexByte(signs, line[0]) >= 0 && line[1:3] == "  " {
 		return line[:1] + indentOf(line[1:])
@@ -100,7 +99,7 @@ func IsCommand(line string) bool {
 	return strings.HasPrefix(line, "next: ") || strings.HasPrefix(line, "explore.") || strings.HasPrefix(line, "adkreplay ") || strings.HasPrefix(line, "go ")
 }
 
-// Head is the beginning of a line that fits into so many columns.
+// Head returns the beginning of a line that fits into the given number of columns.
 func Head(line string, columns int) string {
 	for i, r := range line {
 		if columns -= widthOf(r); columns < 0 {
@@ -110,7 +109,7 @@ func Head(line string, columns int) string {
 	return line
 }
 
-// columnsOf is how many columns of a terminal a text takes.
+// columnsOf returns how many columns of a terminal a text takes.
 func columnsOf(text string) (n int) {
 	for _, r := range text {
 		n += widthOf(r)
@@ -118,8 +117,8 @@ func columnsOf(text string) (n int) {
 	return n
 }
 
-// widthOf is how many columns of a terminal a character takes: two of those of East Asia and of
-// pictures, and none of a mark on the one before.
+// widthOf returns how many columns of a terminal a character takes: two for East Asian characters
+// and pictographs, and none for a mark that combines with the character before.
 func widthOf(r rune) int {
 	switch {
 	case r < 0x300:
@@ -132,9 +131,9 @@ func widthOf(r rune) int {
 	return 1
 }
 
-// wide are the characters that take two columns: the blocks of East Asia and of pictures, as
-// Unicode has their width (UAX #11). A few within them that are narrow are taken for wide, which
-// folds a line a little early.
+// wide are the characters that take two columns: the blocks of East Asian characters and
+// pictographs, after Unicode (UAX #11). A few narrow characters in these blocks count as wide,
+// which folds a line slightly early.
 var wide = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{Lo: 0x1100, Hi: 0x115f, Stride: 1}, // Hangul, in letters
@@ -155,18 +154,19 @@ var wide = &unicode.RangeTable{
 	},
 }
 
-// mayPart reports whether a line may be folded between two characters without a space: in a
-// script that writes none, but for what ends or begins there, and before the sign of what is
-// left out of a quote.
+// mayPart reports whether a line may be folded between two characters without a space: in a script
+// that writes no spaces, except after an opening and before a closing mark, and before the mark of
+// an omission in a quote.
 func mayPart(a, b rune) bool {
 	return a == '"' && b == '…' || unicode.Is(wide, a) && unicode.Is(wide, b) &&
 		!unicode.In(a, unicode.Ps, unicode.Pi) && !unicode.In(b, unicode.Po, unicode.Pe, unicode.Pf, unicode.Lm)
 }
 
-// foldAt is where a line is folded to have room for what stands before, behind the words
-// that it begins with: at its last space that fits, or at its last other place where that
-// space leaves half of the room empty; at its first where none fits; and nowhere before what
-// must not begin a line (isWorkflow). 0 is a line that fits, or cannot be folded.
+// foldAt returns where to fold a line so that its first part fits into room. That is after the
+// first words characters, at the last space that fits, or at the last other place if folding at the
+// space would leave half of the room empty. If no place fits, it is the first place. A line is
+// never folded before text that must not begin a line (isWorkflow). foldAt returns 0 if the line
+// fits or cannot be folded.
 func foldAt(line string, words, room int) int {
 	if columnsOf(line) <= room {
 		return 0

@@ -11,13 +11,13 @@ import (
 	"unicode/utf8"
 )
 
-// Line is a text that stays on its line, whatever it is: what is not printable in it is
-// Go's escapes, ends of lines too. It is how the names of files are said, everywhere: a
-// name that begins a line of its own could be an order to a CI system.
+// Line returns a text on a single line: whatever is not printable in it, including line breaks, is
+// written as Go escapes. All names of files are printed with it, because a name that begins a new
+// line could be a command to a CI system.
 func Line(text string) string { return escaped(text, func(rune) bool { return false }) }
 
-// Lines is a text whose lines stay lines: each is as Line has it, and none is an order to a CI
-// system (isWorkflow).
+// Lines is like Line, but keeps line breaks. No line of the result is a command to a CI system
+// (isWorkflow).
 func Lines(text string) string {
 	text = escaped(text, func(r rune) bool { return r == '\n' })
 	if !strings.Contains(text, "::") && !strings.Contains(text, "##[") {
@@ -32,15 +32,16 @@ func Lines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// isWorkflow reports whether a line that begins so is taken for a command by what runs a job in
-// CI and reads its output (GitHub Actions): then the text of a trace would say what was found.
+// isWorkflow reports whether a CI system that reads the output of a job (GitHub Actions) takes a
+// line with this beginning for a command. Then the text of a trace could forge the result of a
+// check.
 func isWorkflow(line string) bool {
 	line = strings.TrimLeft(line, " ")
 	return strings.HasPrefix(line, "::") || strings.HasPrefix(line, "##[")
 }
 
-// OfFile says why a file could not be used, beginning with where: its name, and the line where
-// the error names one. Errors that are joined have a line each.
+// OfFile says why a file could not be used. The result begins with the name of the file, and the
+// line if the error names one. Joined errors have one line each.
 func OfFile(name string, err error) string {
 	name = Line(name)
 	text := strings.ReplaceAll(WithoutPackage(err).Error(), "\nreplay: ", "\n")
@@ -50,8 +51,8 @@ func OfFile(name string, err error) string {
 	return name + ": " + text
 }
 
-// WithoutPackage is an error without the name of the package that it is of, for who says it behind a name
-// of their own.
+// WithoutPackage returns an error without the name of its package, for callers that put another
+// name before it.
 func WithoutPackage(err error) error { return bare{err} }
 
 type bare struct{ error }
@@ -60,7 +61,7 @@ func (b bare) Unwrap() error { return b.error }
 
 func (b bare) Error() string {
 	text := b.error.Error()
-	for _, name := range []string{"sessions: ", "replay: ", "cassette: "} { // the first may say what the second said
+	for _, name := range []string{"sessions: ", "replay: ", "cassette: "} { // the text may have the first prefix and then the second
 		text = strings.TrimPrefix(text, name)
 	}
 	return text
@@ -87,8 +88,8 @@ func escaped(text string, keeps func(rune) bool) string {
 	return b.String()
 }
 
-// WriteJSON writes a document and the end of its line. People read it too, and nothing in
-// it acts upon their terminal.
+// WriteJSON writes a document and a newline. People read it too, so nothing in it controls a
+// terminal.
 func WriteJSON(w io.Writer, document any, indent string) error {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -101,22 +102,22 @@ func WriteJSON(w io.Writer, document any, indent string) error {
 	return err
 }
 
-// Inset is a text that stands below a line, four columns to the right.
+// Inset indents a text by four columns, to be printed below a line.
 func Inset(text string) string { return "    " + Below(strings.TrimSuffix(text, "\n")) }
 
-// Below is a text whose lines stand four columns to the right, but for the first.
+// Below indents all lines of a text by four columns, except for the first.
 func Below(text string) string { return strings.ReplaceAll(text, "\n", "\n    ") }
 
-// JSON is a JSON document that says the same, and in which nothing acts upon a terminal:
-// what is not printable in its strings is JSON's escapes.
+// JSON returns an equivalent JSON document in which nothing controls a terminal: whatever is not
+// printable in its strings is written as JSON escapes.
 func JSON(document []byte) []byte {
 	safe := make([]byte, 0, len(document))
 	for len(document) > 0 {
 		r, size := utf8.DecodeRune(document)
 		switch {
-		case r == utf8.RuneError: // no UTF-8, which means that
+		case r == utf8.RuneError: // invalid UTF-8, which JSON readers take for this
 			safe = append(safe, string(utf8.RuneError)...)
-		case r < ' ' || strconv.IsPrint(r): // no string has one of the former
+		case r < ' ' || strconv.IsPrint(r): // no string contains a control character
 			safe = append(safe, document[:size]...)
 		case utf16.RuneLen(r) == 2:
 			high, low := utf16.EncodeRune(r)

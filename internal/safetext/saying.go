@@ -13,23 +13,22 @@ import (
 	"github.com/adkreplay/adkreplay/internal/plain"
 )
 
-// This file puts single values into words that are safe to print: every string
-// in a trace is hostile. Control characters, line breaks, escapes of terminals,
-// what turns the direction of writing, and invalid UTF-8 come out as Go's
-// escapes, and what is long is cut in the middle.
+// This file formats single values so that they are safe to print. Every string in a trace is
+// untrusted. Control characters, line breaks, terminal escapes, marks that change the direction of
+// writing, and invalid UTF-8 are written as Go escapes, and long values are cut in the middle.
 
-// The bounds of what is shown of one text, in bytes: longer ones keep their head
-// and their tail.
+// The limits of what is shown of one text, in bytes. Of longer texts, the beginning and the end are
+// shown.
 const (
 	longestText = 160
 	longestName = 60
 	keptTail    = 40
 )
 
-// Said is a text in quotes, cut at a word where it is longer than that many characters.
+// Said returns a text in quotes, cut after a word if it is longer than longest characters.
 func Said(text string, longest int) string { return inQuotes(Shortened(text, longest)) }
 
-// Quoted is a text in quotes.
+// Quoted returns a text in quotes.
 func Quoted(text string) string {
 	head, tail, cut := Halves(text, longestText)
 	if !cut {
@@ -38,7 +37,7 @@ func Quoted(text string) string {
 	return fmt.Sprintf("%s…%s (%d bytes)", strconv.Quote(head), strconv.Quote(tail), len(text))
 }
 
-// Bare is a text without quotes: a message of an error, a JSON text.
+// Bare returns a text without quotes, such as the message of an error or a JSON text.
 func Bare(text string) string {
 	head, tail, cut := Halves(text, 2*longestText)
 	if !cut {
@@ -47,21 +46,22 @@ func Bare(text string) string {
 	return fmt.Sprintf("%s … %s (%d bytes)", escapedOnly(head), escapedOnly(tail), len(text))
 }
 
-// IsShort reports whether Bare shows all of a text.
+// IsShort reports whether Bare shows a text in full.
 func IsShort(text string) bool { return len(text) <= 2*longestText }
 
-// escapedOnly escapes what is not printable, and leaves quotes as they are.
+// escapedOnly escapes what is not printable, but not quotes.
 func escapedOnly(text string) string {
 	inner := strconv.Quote(text)
 	return strings.ReplaceAll(inner[1:len(inner)-1], `\"`, `"`)
 }
 
-// BareJSON is bare for a JSON text, in which a backslash is an escape already.
+// BareJSON is like Bare, for a JSON text, in which a backslash already is an escape.
 func BareJSON(text string) string {
 	return strings.ReplaceAll(Bare(text), `\\`, `\`)
 }
 
-// Halves cuts a long text at the borders of runes.
+// Halves returns the beginning and the end of a text that is longer than longest bytes, without
+// splitting runes.
 func Halves(text string, longest int) (head, tail string, cut bool) {
 	if len(text) <= longest {
 		return text, "", false
@@ -76,8 +76,8 @@ func Halves(text string, longest int) (head, tail string, cut bool) {
 	return text[:to], text[from:], true
 }
 
-// PlainName is a name that people gave: as it is where it is short and made of
-// letters, digits and a few marks, in quotes otherwise.
+// PlainName returns a name that people gave. A short name of letters, digits and a few marks is
+// unchanged; any other is in quotes.
 func PlainName(name string) string {
 	if name == "" || len(name) > longestName {
 		return Quoted(name)
@@ -90,11 +90,11 @@ func PlainName(name string) string {
 	return name
 }
 
-// PlainData is a value as JSON that keeps the kinds of numbers. One that is JSON itself, as
-// those of sessions are, is said as that, and not as a text in which each quote is escaped.
+// PlainData returns a value as JSON that keeps the kinds of numbers. A value that is raw JSON, as
+// those of sessions are, is written as JSON, and not as a string in which each quote is escaped.
 func PlainData(v any) string { return BareJSON(string(plain.AppendSaid(nil, v))) }
 
-// Arguments are a tool's arguments as canonical JSON, where they are JSON.
+// Arguments returns a tool's arguments as canonical JSON, if they are JSON.
 func Arguments(args any) string {
 	object, err := canonical.Object(args)
 	if err != nil {
@@ -110,7 +110,7 @@ func Arguments(args any) string {
 	return BareJSON(string(text))
 }
 
-// SchemaWords are a schema as it was given, on one line.
+// SchemaWords returns a schema on one line, in canonical form if it is JSON.
 func SchemaWords(schema json.RawMessage) string {
 	if tidy, err := canonical.Marshal(schema); err == nil {
 		schema = tidy
@@ -118,8 +118,8 @@ func SchemaWords(schema json.RawMessage) string {
 	return BareJSON(string(schema))
 }
 
-// ErrorWith is an error: its text, which for one of the package's begins with
-// the code. That somebody had enough of an answer is called none.
+// ErrorWith returns the text of an error after the word "error". For an error of the engine, the
+// text begins with the code. That a reader stopped reading an answer is not called an error.
 func ErrorWith(err error) string {
 	text := Bare(ErrorWords(err))
 	if e, ours := err.(*adk.Error); ours {
@@ -134,8 +134,8 @@ func ErrorWith(err error) string {
 	return "error: " + text
 }
 
-// Lasting is a duration that a person can read: what is longer than a
-// millisecond is rounded to one.
+// Lasting returns a readable duration. Durations longer than a millisecond are rounded to
+// milliseconds.
 func Lasting(d time.Duration) string {
 	if d >= time.Millisecond {
 		d = d.Round(time.Millisecond)
@@ -143,8 +143,8 @@ func Lasting(d time.Duration) string {
 	return d.String()
 }
 
-// Into is how long after its beginning something is in a turn. Where no time has passed, as
-// where time is virtual, nobody is told of none.
+// Into says how long after its beginning something happened in a turn. If no time passed, as with
+// virtual time, it does not mention a duration.
 func Into(passed time.Duration) string {
 	if passed == 0 {
 		return "as the turn began"
@@ -152,7 +152,7 @@ func Into(passed time.Duration) string {
 	return Lasting(passed) + " into the turn"
 }
 
-// Shortly is a value of a payload, for the message of an error.
+// Shortly formats a value of a payload for an error message.
 func Shortly(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -9,7 +9,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// ErrorWords is the text of an error, even of one whose own method panics.
+// ErrorWords returns the text of an error, even if its Error method panics.
 func ErrorWords(err error) (text string) {
 	defer func() {
 		if recover() != nil {
@@ -19,7 +19,7 @@ func ErrorWords(err error) (text string) {
 	return err.Error()
 }
 
-// ToolName is the name of a recorded tool; empty where there is none.
+// ToolName returns the name of a recorded tool, or "no tool" if there is none.
 func ToolName(record adk.Record) string {
 	if record == nil {
 		return "no tool"
@@ -27,10 +27,10 @@ func ToolName(record adk.Record) string {
 	return PlainName(record.Key())
 }
 
-// List is all of a list, one after the other.
+// List formats all elements of a list, with commas.
 func List[T any](all []T, word func(T) string) string { return strings.Join(Each(all, word), ", ") }
 
-// Names is a list of names, of which so many are said at most.
+// Names formats a list of names, of which it shows at most most.
 func Names(all []string, most int) string {
 	if more := len(all) - most; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(all[:most], ", "), more)
@@ -38,12 +38,12 @@ func Names(all []string, most int) string {
 	return strings.Join(all, ", ")
 }
 
-// Short is a list of names, of which a long one keeps its head and its end.
+// Short formats a list. Of a long list it shows the beginning and the last element.
 func Short[T any](all []T, word func(T) string) string {
 	return ShortAt(len(all), func(i int) string { return word(all[i]) })
 }
 
-// ShortAt is Short of a list of so many that says them by their places.
+// ShortAt is like Short, for a list of n elements that word formats by their indexes.
 func ShortAt(n int, word func(int) string) string {
 	const most = 12
 	first := n
@@ -60,7 +60,7 @@ func ShortAt(n int, word func(int) string) string {
 	return strings.Join(words, " ")
 }
 
-// Each is what f makes of each of a list.
+// Each returns the results of f for all elements of a list.
 func Each[T, U any](all []T, f func(T) U) []U {
 	made := make([]U, len(all))
 	for i, one := range all {
@@ -69,7 +69,7 @@ func Each[T, U any](all []T, f func(T) U) []U {
 	return made
 }
 
-// Counted is a number of things, in words.
+// Counted formats a number of things.
 func Counted(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -77,8 +77,8 @@ func Counted(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// CamelCase is a text as a part of a name in Go: its words without what no name can hold, each
-// with a large letter at its beginning.
+// CamelCase turns a text into a part of a Go name: its words begin with an upper-case letter, and
+// characters that a name cannot contain are removed.
 func CamelCase(text string) string {
 	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	for i, word := range words {

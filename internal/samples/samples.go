@@ -1,4 +1,4 @@
-// Package samples is what turns are made of: records and tools to draw from.
+// Package samples provides records and tools for generated turns.
 package samples
 
 import (
@@ -9,11 +9,10 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// Collections are the sets of records, in the order in which they are drawn.
+// Collections are the collections of records, in the order in which they are drawn.
 var Collections = []adk.CollectionName{adk.Messages, adk.Memories, adk.Instructions, adk.ToolCalls, adk.Thoughts, adk.Retrievables}
 
-// Tools are tools with and without a schema that refuses, and one that is
-// pruned.
+// Tools are a tool that accepts any arguments, and an ephemeral one with a stricter schema.
 var Tools = []*adk.Tool{
 	someTool(adk.ToolInit{Name: "peek", Description: "Gives the next line.", InputSchema: json.RawMessage(`{"type":"object"}`)}),
 	someTool(adk.ToolInit{Name: "weather", Description: "Tells the weather.", Ephemeral: true,
@@ -27,7 +26,7 @@ func someTool(init adk.ToolInit) *adk.Tool {
 	return Must(adk.NewTool(init))
 }
 
-// Must is for what is made of constants.
+// Must returns v, and panics on an error. It is for values made from constants.
 func Must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -35,7 +34,7 @@ func Must[T any](v T, err error) T {
 	return v
 }
 
-// Records are three records of each collection, of which two share a key.
+// Records are three records of each collection, two of which share a key, except for instructions.
 var Records = makeRecords()
 
 func makeRecords() map[adk.CollectionName][]adk.Record {

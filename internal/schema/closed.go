@@ -11,13 +11,13 @@ import (
 	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 
-// closedSchemas are the closed schemas that somebody still holds, as weak pointers by the
-// text each was compiled of. One tool stands in every trace of a folder, and is made anew
-// for each run of an exploration: its schema is most of what it costs.
+// closedSchemas caches the closed schemas that are still in use, as weak pointers, by the texts
+// that they were compiled from. The same tool appears in every trace of a folder, and is made anew
+// for each run of an exploration; compiling its schema is most of its cost.
 var closedSchemas sync.Map
 
-// CompileClosed compiles a tool's schema after closing it, and gives the
-// closed schema as JSON with sorted keys too, which nobody may change.
+// CompileClosed closes a tool's schema and compiles it. It also returns the closed schema as JSON
+// with sorted keys, which must not be changed.
 func CompileClosed(raw json.RawMessage) (*Schema, json.RawMessage, error) {
 	if len(raw) == 0 {
 		return nil, nil, errors.New("want a JSON Schema")
@@ -57,22 +57,22 @@ func compileClosed(raw json.RawMessage) (*Schema, json.RawMessage, error) {
 	return compiled, effective, err
 }
 
-// Keywords that closeSchema goes by.
+// The keywords that closeSchema examines.
 var (
-	// saysOfOtherKeys decide about keys that properties does not list.
+	// saysOfOtherKeys are the keywords that apply to keys that properties does not list.
 	saysOfOtherKeys = []string{"additionalProperties", "patternProperties", "unevaluatedProperties"}
-	// describeInPlace may describe more properties of the same object.
+	// describeInPlace are the keywords whose schemas may describe further properties of the same
+	// object.
 	describeInPlace = []string{
 		"$ref", "allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas", "dependencies",
 	}
 )
 
-// closeSchema makes every object that lists its properties, and says nothing of
-// other keys, refuse those: a key that a model made up must not vanish in
-// silence. It follows what describes a part of a value (properties, items) and
-// leaves alone what is combined with other schemas ($defs, allOf, anyOf, …):
-// two closed halves of an allOf would refuse each other's keys. Closing twice
-// changes nothing.
+// closeSchema makes every object schema that lists properties, and says nothing about other keys,
+// refuse other keys: a key that a model made up must not be ignored silently. It follows keywords
+// for parts of a value (properties, items), but not those that combine schemas ($defs, allOf,
+// anyOf, …), because two closed parts of an allOf would refuse each other's keys. Closing a schema
+// twice changes nothing.
 func closeSchema(node any) {
 	switch node := node.(type) {
 	case []any:
@@ -105,7 +105,7 @@ func closeObjectSchema(node map[string]any) {
 	}
 }
 
-// CompileValue compiles the schema of a value of any type, closed as those of tools are.
+// CompileValue compiles the schema of a value of any type, after closing it as for tools.
 func CompileValue(raw json.RawMessage) (*Schema, error) {
 	tree, err := decodeJSON(raw)
 	if err != nil {
@@ -119,7 +119,7 @@ func CompileValue(raw json.RawMessage) (*Schema, error) {
 	return Compile(closed)
 }
 
-// CheckJSON gives every fault of a JSON text, sorted by path.
+// CheckJSON returns every fault of a JSON text, sorted by path.
 func (s *Schema) CheckJSON(raw json.RawMessage) []Fault {
 	value, err := decodeJSON(raw)
 	if err != nil {

@@ -14,16 +14,17 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Of is the schema of a Go type as its JSON tags and jsonschema tags have it, for who writes JSON
-// that becomes a T: nothing may be null there that only Go writes so.
+// Of returns the schema of a Go type according to its JSON tags and jsonschema tags, for people who
+// write JSON that is decoded into a T. It does not allow null where only Go's encoder writes null.
 func Of[T any]() (json.RawMessage, error) { return derive[T](false) }
 
-// OfValue is the schema of what a T is as JSON. It is Of, but that a nil map and nil bytes are null.
+// OfValue returns the schema of the JSON that Go writes for a T. It is like Of, but allows null for
+// nil maps and nil bytes.
 func OfValue[T any]() (json.RawMessage, error) { return derive[T](true) }
 
-// derive has the library derive the schema. It looks at what a type is made of, and not at how
-// it is written: it is told of the types that write themselves, or are written in a way of their
-// own. And of those that hold themselves, which it refuses: they stand in $defs.
+// derive lets the library derive the schema. The library looks at the structure of types, and not
+// at how they are written. Therefore it is given schemas for types that write themselves, or are
+// written in a special way. Recursive types, which the library refuses, are put into $defs.
 func derive[T any](isValue bool) (json.RawMessage, error) {
 	d := derivation{isValue: isValue, root: reflect.TypeFor[T](), told: jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{}},
 		open: map[reflect.Type]bool{}, done: map[reflect.Type]bool{}}
@@ -45,7 +46,7 @@ func derive[T any](isValue bool) (json.RawMessage, error) {
 		ref := strings.TrimPrefix(d.told.TypeSchemas[t].Comment, refMark)
 		defs[ref], defs[ref+refOrNull] = body, orNull(body)
 		if t == d.root {
-			derived = body.CloneSchemas() // a tool's begins with its type
+			derived = body.CloneSchemas() // the schema of a tool must begin with its type
 		}
 	}
 	settle(derived)
@@ -55,7 +56,7 @@ func derive[T any](isValue bool) (json.RawMessage, error) {
 	return json.Marshal(derived)
 }
 
-// orNull is a schema that takes null too.
+// orNull returns a schema that also accepts null.
 func orNull(s *jsonschema.Schema) *jsonschema.Schema {
 	s = s.CloneSchemas()
 	if s.Type != "" {
@@ -64,19 +65,19 @@ func orNull(s *jsonschema.Schema) *jsonschema.Schema {
 	return s
 }
 
-// derivation gathers what the library is told.
+// derivation collects the schemas that the library is given.
 type derivation struct {
 	isValue bool
 	root    reflect.Type
 	told    jsonschema.ForOptions
-	open    map[reflect.Type]bool // are being visited, from the root on
-	done    map[reflect.Type]bool // have been
-	holders []reflect.Type        // hold themselves
+	open    map[reflect.Type]bool // types that are being visited, from the root on
+	done    map[reflect.Type]bool // types that have been visited
+	holders []reflect.Type        // recursive types
 }
 
 func (d *derivation) tell(t reflect.Type, s *jsonschema.Schema) { d.told.TypeSchemas[t] = s }
 
-// visit goes through a type and all that it is made of.
+// visit visits a type and all types that it consists of.
 func (d *derivation) visit(t reflect.Type) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -99,7 +100,7 @@ func (d *derivation) visit(t reflect.Type) {
 	d.done[t] = true
 }
 
-// parts visits what a type is made of.
+// parts visits the parts of a type.
 func (d *derivation) parts(t reflect.Type) {
 	switch t.Kind() {
 	case reflect.Struct:
@@ -114,12 +115,12 @@ func (d *derivation) parts(t reflect.Type) {
 	}
 }
 
-// mapOf tells of a map that the library refuses, or does not take for null.
+// mapOf adds the schema of a map that the library refuses, or that may be null.
 func (d *derivation) mapOf(t reflect.Type) {
 	hasNumbers := t.Key().Kind() >= reflect.Int && t.Key().Kind() <= reflect.Uintptr && !does(t.Key(), asText)
 	values, err := jsonschema.ForType(t.Elem(), &d.told)
 	if err != nil || d.told.TypeSchemas[t] != nil || !d.isValue && !hasNumbers {
-		return // the library says what is wrong
+		return // the library reports what is wrong
 	}
 	s := &jsonschema.Schema{Type: "object", AdditionalProperties: values}
 	if d.isValue {
@@ -128,7 +129,7 @@ func (d *derivation) mapOf(t reflect.Type) {
 	d.tell(t, s)
 }
 
-// fieldsOf are the fields of a struct that JSON may have, those of embedded ones too.
+// fieldsOf returns the fields of a struct that may be in JSON, including those of embedded structs.
 func fieldsOf(t reflect.Type) (fields []reflect.StructField) {
 	for _, field := range reflect.VisibleFields(t) {
 		shown, _ := t.FieldByName(field.Name)
@@ -139,7 +140,8 @@ func fieldsOf(t reflect.Type) (fields []reflect.StructField) {
 	return fields
 }
 
-// unnamed is a type that is made of the same: the library looks up a type by its name.
+// unnamed returns an unnamed type with the same structure, because the library looks up named
+// types.
 func unnamed(t reflect.Type) reflect.Type {
 	switch t.Kind() {
 	case reflect.Slice:
@@ -153,20 +155,20 @@ func unnamed(t reflect.Type) reflect.Type {
 }
 
 var (
-	// known are types that write themselves as the library says.
+	// known are types that write themselves, and that the library knows.
 	known = []reflect.Type{reflect.TypeFor[time.Time](), reflect.TypeFor[slog.Level](), reflect.TypeFor[big.Rat](), reflect.TypeFor[big.Float]()}
 
 	asJSON = []reflect.Type{reflect.TypeFor[json.Marshaler](), reflect.TypeFor[json.Unmarshaler]()}
 	asText = []reflect.Type{reflect.TypeFor[encoding.TextMarshaler](), reflect.TypeFor[encoding.TextUnmarshaler]()}
 )
 
-// does reports whether a type, or a pointer to it, is one of the interfaces.
+// does reports whether a type, or a pointer to it, implements one of the interfaces.
 func does(t reflect.Type, interfaces []reflect.Type) bool {
 	return slices.ContainsFunc(interfaces, func(i reflect.Type) bool { return t.Implements(i) || reflect.PointerTo(t).Implements(i) })
 }
 
-// written is the schema of a type that is not written as what it is made of; nil of others. A
-// tool is called with an object, whatever reads it.
+// written returns the schema of a type that is not written according to its structure, or nil for
+// other types. The root type of a tool's arguments is always treated as an object.
 func (d *derivation) written(t reflect.Type) *jsonschema.Schema {
 	switch {
 	case t == reflect.TypeFor[big.Int]():
@@ -188,16 +190,16 @@ func (d *derivation) written(t reflect.Type) *jsonschema.Schema {
 	return nil
 }
 
-// Marks stand for schemas without a type: of one behind a pointer the library would say that it
-// is null. What they mark is nothing that tags can say.
+// Marks stand for schemas without a type. With such a schema behind a pointer, the library would
+// say that the value is null. A mark is in the comment of a schema, which tags cannot set.
 const (
 	anyMark = "adkreplay: any"
 	refMark = "adkreplay: "
-	// refOrNull ends the name under which a type stands that may be null.
+	// refOrNull is the suffix of the names of types that may be null.
 	refOrNull = "-or-null"
 )
 
-// settle puts what they stand for in the place of marks.
+// settle replaces marks by the schemas that they stand for.
 func settle(s *jsonschema.Schema) {
 	if s == nil {
 		return

@@ -1,17 +1,15 @@
-// Package schema checks values by JSON Schemas (TOL-2, GAT-3): those that a model
-// made up for a tool, and those that somebody outside gave a gate.
+// Package schema checks values against JSON Schemas (TOL-2, GAT-3): those of tools, whose arguments
+// a model writes, and those of gates, which somebody outside settles.
 //
-// [Compile] reads a schema, and [CompileClosed] one of a tool, which it closes
-// first: an object that lists its properties then refuses others (closed.go).
-// [Schema.Check] copies a value, fills in the defaults, and gives either the copy
-// or every fault, in one order, each with its place and the keyword that refused
-// it and never with the value.
+// [Compile] reads a schema. [CompileClosed] reads the schema of a tool and closes it first: an
+// object that lists its properties then refuses others (closed.go). [Schema.Check] copies a value
+// and fills in the defaults. It returns either the copy or every fault, in a fixed order, each with
+// its place and the keyword that refused it, but never with the value.
 //
-// Three things look at a value, one behind the other: the few keywords that most
-// tools have, which accept without an allocation (quick.go); jsonschema-go, which
-// has the verdict; and, where it refuses, a walk that says what is wrong (walk.go),
-// since the library names one fault, in map order, and prints the value. Tests hold
-// all three together, and internal/sidebyside holds them against another library and
-// the suite that JSON Schema itself has. The plain values that pass between them are those
-// of plain.go.
+// Three checks examine a value, one after the other. The first handles the few keywords that most
+// tools use, and accepts values without an allocation (quick.go). The second is jsonschema-go,
+// whose verdict counts. If that refuses, a walk says what is wrong (walk.go), since the library
+// reports one fault, in the order of a map, and prints the value. Tests compare all three with each
+// other, and internal/sidebyside compares them with another library and with the official test
+// suite of JSON Schema. They exchange the plain values of plain.go.
 package schema

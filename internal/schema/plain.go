@@ -14,13 +14,13 @@ import (
 	"github.com/adkreplay/adkreplay/internal/jsonpointer"
 )
 
-// maxJSONDepth bounds how deep a schema or a value may nest. It is far above
-// what a model or a person writes and far below what a stack bears.
+// maxJSONDepth is how deep a schema or a value may be nested. That is far deeper than models or
+// people write, and far less than a stack can hold.
 const maxJSONDepth = 128
 
-// Copy is a deep copy of a value in maps and slices as JSON knows them; its leaves
-// keep their Go type. The error names each place that JSON has no form for, or that
-// nests too deep, and never the value.
+// Copy returns a deep copy of a value in maps and slices as in decoded JSON; its leaves keep their
+// Go types. The error names each place that JSON cannot represent, or that is nested too deep, but
+// never the value.
 func Copy(value any) (any, error) {
 	var faults []Fault
 	copied := plainCopy(value, "", 0, &faults)
@@ -30,7 +30,7 @@ func Copy(value any) (any, error) {
 	return copied, nil
 }
 
-// CopyObject is Copy for an object; nil stays nil.
+// CopyObject is like Copy, for an object; nil stays nil.
 func CopyObject(object map[string]any) (map[string]any, error) {
 	if object == nil {
 		return nil, nil
@@ -42,7 +42,7 @@ func CopyObject(object map[string]any) (map[string]any, error) {
 	return copied.(map[string]any), nil
 }
 
-// Decode puts arguments that a schema has passed into a struct by way of JSON.
+// Decode decodes arguments that a schema has accepted into a struct, by way of JSON.
 func Decode(args map[string]any, into any) error {
 	data, err := json.Marshal(args)
 	if err != nil {
@@ -54,9 +54,8 @@ func Decode(args map[string]any, into any) error {
 	return nil
 }
 
-// plainCopy copies a value deeply into maps and slices as JSON knows them; its
-// leaves keep their Go type. What JSON has no form for, and what nests too deep,
-// is a fault.
+// plainCopy copies a value deeply into maps and slices as in decoded JSON; its leaves keep their Go
+// types. A value that JSON cannot represent, or that is nested too deep, is a fault.
 func plainCopy(value any, path string, depth int, faults *[]Fault) any {
 	if depth > maxJSONDepth {
 		*faults = append(*faults, Fault{Path: path, Keyword: "depth", Want: "at most " + strconv.Itoa(maxJSONDepth)})
@@ -101,8 +100,8 @@ func plainCopy(value any, path string, depth int, faults *[]Fault) any {
 	return nil
 }
 
-// plainCopyAt is plainCopy for a member of a container. The path to it is made
-// only where it can be wanted: most members are leaves that JSON has.
+// plainCopyAt is plainCopy for a member of a container. It computes the path only if it may be
+// needed, since most members are leaves that JSON can represent.
 func plainCopyAt(held any, path, key string, depth int, faults *[]Fault) any {
 	switch held.(type) {
 	case nil, bool, string:
@@ -113,7 +112,7 @@ func plainCopyAt(held any, path, key string, depth int, faults *[]Fault) any {
 	return plainCopy(held, joinPointer(path, key), depth+1, faults)
 }
 
-// isPlainLeaf reports whether JSON has a form for a value that is no container.
+// isPlainLeaf reports whether JSON can represent a value that is not a container.
 func isPlainLeaf(v reflect.Value) bool {
 	switch {
 	case v.CanInt() || v.CanUint() || v.Kind() == reflect.Bool:
@@ -127,8 +126,8 @@ func isPlainLeaf(v reflect.Value) bool {
 	return false
 }
 
-// Numbers gives a plain value with each json.Number as a Go number, which
-// is what the library takes for a number.
+// Numbers returns a plain value with each json.Number converted to a Go number, because only these
+// are numbers to the library.
 func Numbers(value any) any {
 	switch value := value.(type) {
 	case json.Number:
@@ -149,9 +148,9 @@ func Numbers(value any) any {
 	return value
 }
 
-// plainNumber is the number as encoding/json has it, a finite float64, but an
-// int64 or a uint64 where it is an integer beyond those a float64 holds exactly;
-// nil if there is no such number.
+// plainNumber converts a number to a finite float64, as encoding/json does, or to an int64 or
+// uint64 if it is an integer that a float64 may not represent exactly. It returns nil if no such
+// type can hold the number.
 func plainNumber(number json.Number) any {
 	const exact = 1 << 53
 	if i, err := number.Int64(); err == nil && (i > exact || i < -exact) {
@@ -167,7 +166,7 @@ func plainNumber(number json.Number) any {
 	return f
 }
 
-// decodeJSON reads one JSON value, keeping each number as it is written.
+// decodeJSON reads one JSON value, and keeps the spelling of numbers.
 func decodeJSON(raw []byte) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -184,7 +183,7 @@ func decodeJSON(raw []byte) (any, error) {
 	return value, nil
 }
 
-// jsonDepth is how many containers lie around the innermost value.
+// jsonDepth returns how many containers surround the innermost value.
 func jsonDepth(value any) int {
 	deepest := -1
 	switch value := value.(type) {
@@ -200,14 +199,13 @@ func jsonDepth(value any) int {
 	return deepest + 1
 }
 
-// joinPointer adds a key of a value to a JSON pointer. Keys come from a model:
-// what is not printable is replaced and what is long is clipped, so that a
-// message stays a line that can be read.
+// joinPointer appends a key to a JSON pointer. Since keys may come from a model, unprintable
+// characters are replaced and long keys are clipped, so that a message stays a readable line.
 func joinPointer(path, key string) string {
 	return path + "/" + jsonpointer.Escape(Clip(key))
 }
 
-// Clip is text as a message may quote it.
+// Clip returns a text in a form that a message may quote.
 func Clip(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if !strconv.IsPrint(r) {

@@ -8,20 +8,20 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// quickSchema is a schema of the few keywords that most tools have, in a form
-// that accepts a value without reflection. It says yes only where the library
-// would, and leaves every other verdict to it.
+// quickSchema is a schema that uses only the few keywords that most tools use, in a form that can
+// accept a value without reflection. It accepts only what the library would accept, and leaves all
+// other verdicts to the library.
 type quickSchema struct {
-	kind       string   // type
-	words      []string // enum of a string; nil for none
-	min, max   float64  // of a number or an integer
+	kind       string   // the keyword type
+	words      []string // the enum of a string; nil for none
+	min, max   float64  // the limits of a number or an integer
 	required   []string
 	properties map[string]*quickSchema
 	closed     bool // additionalProperties is false
 	items      *quickSchema
 }
 
-// quickSchemaOf gives nil for a schema with any other keyword.
+// quickSchemaOf returns nil for a schema with any other keyword.
 func quickSchemaOf(s *jsonschema.Schema) *quickSchema {
 	if s == nil || !hasQuickKeywords(*s) {
 		return nil
@@ -39,9 +39,9 @@ func quickSchemaOf(s *jsonschema.Schema) *quickSchema {
 	return q
 }
 
-// hasQuickKeywords reports whether a schema has one type and only keywords that
-// quickSchemaOf knows or that accept everything. Whatever else the library's
-// schema has, now or later, must be zero.
+// hasQuickKeywords reports whether a schema has exactly one type, and only keywords that
+// quickSchemaOf knows or that accept everything. All other fields of the library's schema, also
+// those that later versions add, must be zero.
 func hasQuickKeywords(s jsonschema.Schema) bool {
 	if s.Type == "" || s.AdditionalProperties != nil && !reflect.DeepEqual(*s.AdditionalProperties, jsonschema.Schema{Not: &jsonschema.Schema{}}) {
 		return false
@@ -79,7 +79,7 @@ func (q *quickSchema) takeProperties(all map[string]*jsonschema.Schema) bool {
 	return true
 }
 
-// accepts tells that a plain value fits for certain.
+// accepts reports whether a plain value is certainly valid.
 func (q *quickSchema) accepts(value any) bool {
 	switch value := value.(type) {
 	case bool:

@@ -10,32 +10,32 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Schema is a JSON Schema, ready to check values (TOL-2, GAT-3). It is
-// immutable and safe for concurrent use.
+// Schema is a JSON Schema that is ready to check values (TOL-2, GAT-3). It is immutable and safe
+// for concurrent use.
 //
-// The verdict on a value is the library's. The library stops at the first fault
-// it meets in map order, and prints the value; so where it refuses, a walk of
-// our own tells every fault by its path and keyword (DET-3, ERR-3). The library
-// divides floats for multipleOf, so of a schema that has it the verdict is the walk's,
-// unless it has unevaluatedItems, which the walk does not know.
+// The library decides about a value. But the library stops at the first fault, in the order of a
+// map, and prints the value. Therefore, if it refuses, a walk of this package reports every fault
+// by path and keyword (DET-3, ERR-3). The library also divides floats for multipleOf. Therefore the
+// walk decides about schemas with that keyword, unless they have unevaluatedItems, which the walk
+// does not know.
 type Schema struct {
 	root     *schemaNode
 	resolved *jsonschema.Resolved
-	quick    *quickSchema // nil where only the library can say
+	quick    *quickSchema // nil if only the library can decide
 	draft7   bool
-	walked   bool            // the verdict is the walk's
-	closed   json.RawMessage // what it was compiled of, where CompileClosed made it
+	walked   bool            // the walk decides
+	closed   json.RawMessage // the schema that was compiled, if CompileClosed made it
 }
 
-// Fault is one thing wrong with a value: where, as a JSON pointer, by which
-// keyword, and for some keywords what would be right. It never holds the value.
+// Fault is one thing that is wrong with a value: the place, as a JSON pointer, the keyword and, for
+// some keywords, what would be right. It never contains the value.
 type Fault struct {
 	Path    string
 	Keyword string
 	Want    string
 }
 
-// String is the fault as a message has it: "/n: type, want integer".
+// String formats the fault for a message: "/n: type, want integer".
 func (f Fault) String() string {
 	text := f.Path + ": " + f.Keyword
 	if f.Path == "" {
@@ -56,8 +56,8 @@ func FaultsText(faults []Fault) string {
 	return strings.Join(lines, "; ")
 }
 
-// sortFaults orders faults by path and drops those told twice, as when two
-// parts of an allOf ask for the same.
+// sortFaults sorts faults by path and removes duplicates, which occur if two parts of an allOf have
+// the same requirement.
 func sortFaults(faults []Fault) []Fault {
 	slices.SortFunc(faults, func(a, b Fault) int {
 		return strings.Compare(a.Path+"\x00"+a.Keyword+"\x00"+a.Want, b.Path+"\x00"+b.Keyword+"\x00"+b.Want)
@@ -65,18 +65,17 @@ func sortFaults(faults []Fault) []Fault {
 	return slices.Compact(faults)
 }
 
-// schemaDrafts are the values of $schema that can be checked.
+// schemaDrafts are the values of $schema that are supported.
 var schemaDrafts = []string{
 	"", "https://json-schema.org/draft/2020-12/schema",
 	"http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft-07/schema#",
 }
 
-// Compile reads a JSON Schema (draft 2020-12, or draft-07 where $schema
-// says so). It refuses what cannot be checked without trouble: a schema that is
-// not self-contained (a $ref that does not begin with #, a nested $id, a
-// $dynamicRef), one that leads back to itself without a step into the value or
-// applies more than maxInPlace schemas to one value, one deeper than
-// maxJSONDepth, and one whose defaults break it.
+// Compile reads a JSON Schema (draft 2020-12, or draft-07 if $schema says so). It refuses schemas
+// that cannot be checked safely: schemas that are not self-contained (a $ref that does not begin
+// with #, a nested $id, a $dynamicRef), that lead back to themselves without a step into the value,
+// that apply more than maxInPlace schemas to one value, that are deeper than maxJSONDepth, or whose
+// defaults violate them.
 func Compile(raw json.RawMessage) (_ *Schema, err error) {
 	// The library panics on some malformed schemas.
 	defer func() {
@@ -90,7 +89,7 @@ func Compile(raw json.RawMessage) (_ *Schema, err error) {
 	}
 	switch tree.(type) {
 	case map[string]any, bool:
-	default: // null among them, which the decoding below would take for {}
+	default: // such as null, which the decoding below would take for {}
 		return nil, errors.New("not a JSON Schema: want an object, true or false")
 	}
 	var parsed jsonschema.Schema
@@ -116,8 +115,8 @@ func Compile(raw json.RawMessage) (_ *Schema, err error) {
 	return s, nil
 }
 
-// checkDefaults is the error of a default that breaks its schema, as the library has it
-// of those that it decides about.
+// checkDefaults returns an error if a default violates the schema. The library checks this for
+// schemas that it decides about.
 func (s *Schema) checkDefaults() error {
 	for _, node := range s.root.index {
 		if node.Default == nil {
@@ -131,14 +130,12 @@ func (s *Schema) checkDefaults() error {
 	return nil
 }
 
-// Check gives a copy of value with the schema's defaults filled in, and every
-// fault of that copy, sorted by path. The value is never changed, and nothing
-// in it is converted: "1" is no number (TOL-2). With faults, there is no copy.
+// Check returns a copy of value with the schema's defaults filled in, or every fault of that copy,
+// sorted by path. It never changes value, and converts nothing in it: "1" is not a number (TOL-2).
 //
-// A default fills an absent property that is not required; it is taken as it
-// stands, without the defaults inside it. It is looked for where the schema
-// holds for certain: properties, items, allOf and $ref, but not in anyOf,
-// oneOf, not or if.
+// A default fills an absent property that is not required. It is taken as it is, without the
+// defaults inside it. Defaults are only looked for in places where the schema certainly applies:
+// properties, items, allOf and $ref, but not anyOf, oneOf, not or if.
 func (s *Schema) Check(value any) (withDefaults any, faults []Fault) {
 	copied := plainCopy(value, "", 0, &faults)
 	if len(faults) > 0 {
@@ -159,14 +156,14 @@ func (s *Schema) Check(value any) (withDefaults any, faults []Fault) {
 	case s.walked:
 		return copied, nil
 	default:
-		// The library refuses for a reason that the walk does not know, such as
-		// unevaluatedItems. Failing without a place beats passing.
+		// The library refuses for a reason that the walk does not know, such as unevaluatedItems. A
+		// fault without a place is better than none.
 		faults = []Fault{{Keyword: "schema"}}
 	}
 	return nil, sortFaults(faults)
 }
 
-// accepts is the library's verdict; a panic of its counts as a refusal.
+// accepts returns the library's verdict. A panic in the library counts as a refusal.
 func (s *Schema) accepts(value any) (ok bool) {
 	defer func() {
 		if recover() != nil {
@@ -176,7 +173,7 @@ func (s *Schema) accepts(value any) (ok bool) {
 	return s.resolved.Validate(value) == nil
 }
 
-// fill applies the defaults that hold at node to value, in place.
+// fill applies the defaults of node to value, in place.
 func (s *Schema) fill(node *schemaNode, value any) {
 	if node.ref != nil {
 		s.fill(node.ref, value)

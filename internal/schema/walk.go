@@ -18,20 +18,19 @@ import (
 	"github.com/adkreplay/adkreplay/internal/jsonpointer"
 )
 
-// schemaNode is one schema of a tree of schemas, with what the walk needs
-// beside it.
+// schemaNode is one schema in a tree of schemas, with additional data for the walk.
 type schemaNode struct {
 	*jsonschema.Schema
-	// ref is what $ref leads to, or nil.
+	// ref is the schema that $ref refers to, or nil.
 	ref *schemaNode
-	// leaves are the keywords that look at a value without a schema inside them.
-	// They are made when a value is first refused, which most schemas never do.
+	// leaves are the keywords without schemas inside them. They are built when a value is first
+	// refused, which never happens to most schemas.
 	leaves func() []schemaLeaf
 	// patterns are the keys of patternProperties, compiled.
 	patterns map[string]*regexp.Regexp
 	// names are the keys of properties, sorted.
 	names []string
-	// index finds the node of a schema inside this one.
+	// index finds the node of a schema in the whole tree.
 	index map[*jsonschema.Schema]*schemaNode
 }
 
@@ -41,8 +40,8 @@ type schemaLeaf struct {
 	accepts       func(value any) bool
 }
 
-// walkDecides reports whether the library cannot decide about a schema, and the walk can,
-// which knows all keywords but unevaluatedItems.
+// walkDecides reports whether the library cannot decide about a schema and the walk can. The walk
+// knows all keywords except unevaluatedItems.
 func (n *schemaNode) walkDecides() bool {
 	decides := false
 	for s := range n.index {
@@ -56,7 +55,7 @@ func (n *schemaNode) walkDecides() bool {
 
 func (n *schemaNode) sub(s *jsonschema.Schema) *schemaNode { return n.index[s] }
 
-// defaultValue is the default at the node, or at what it refers to.
+// defaultValue returns the default of the node, or of the node that it refers to.
 func (n *schemaNode) defaultValue() []byte {
 	if n.Default == nil && n.ref != nil {
 		return n.ref.defaultValue()
@@ -64,7 +63,7 @@ func (n *schemaNode) defaultValue() []byte {
 	return n.Default
 }
 
-// item is what holds for the i-th item of an array, or nil.
+// item returns the schema of the i-th item of an array, or nil.
 func (n *schemaNode) item(i int, draft7 bool) *schemaNode {
 	prefix, rest := n.PrefixItems, n.Items
 	if draft7 {
@@ -81,15 +80,15 @@ func (n *schemaNode) item(i int, draft7 bool) *schemaNode {
 	return n.sub(rest)
 }
 
-// subschema is a schema inside another: where, and whether it looks at the same
-// value (as allOf does) and not at a part of it (as items does).
+// subschema is a schema inside another one: its place, and whether it applies to the same value (as
+// in allOf) or to a part of it (as in items).
 type subschema struct {
 	pointer string
 	schema  *jsonschema.Schema
 	inPlace bool
 }
 
-// subschemas lists what lies directly inside s, in a fixed order.
+// subschemas lists the schemas directly inside s, in a fixed order.
 func subschemas(s *jsonschema.Schema) []subschema {
 	var subs []subschema
 	one := func(keyword string, inPlace bool, inner *jsonschema.Schema) {
@@ -133,7 +132,7 @@ func subschemas(s *jsonschema.Schema) []subschema {
 	return subs
 }
 
-// linkSchema makes the nodes of a tree of schemas and resolves their references.
+// linkSchema builds the nodes of a tree of schemas and resolves their references.
 func linkSchema(root *jsonschema.Schema) (*schemaNode, error) {
 	index := map[*jsonschema.Schema]*schemaNode{}
 	targets := map[string]*schemaNode{}
@@ -197,14 +196,13 @@ func resolveSchemaRefs(targets map[string]*schemaNode) error {
 	return nil
 }
 
-// maxInPlace bounds how many schemas may apply to one value through $ref, allOf
-// and their like: a few references, each used twice by the next, would otherwise
-// take for ever.
+// maxInPlace is how many schemas may apply to one value through $ref, allOf and similar keywords. A
+// few references, each used twice by the next one, would otherwise take almost for ever.
 const maxInPlace = 10_000
 
-// countInPlace counts the schemas that node applies to one value, itself
-// included. It gives 0 where node leads back to itself, which would never end,
-// and no more than maxInPlace+1. A count of 0 in counts marks a node on the way.
+// countInPlace counts the schemas that node applies to one value, including itself, but no more
+// than maxInPlace+1. It returns 0 if node leads back to itself. A count of 0 in counts marks a node
+// that is being counted.
 func countInPlace(node *schemaNode, counts map[*schemaNode]int) int {
 	if n, seen := counts[node]; seen {
 		return n
@@ -247,14 +245,14 @@ func newSchemaNode(s *jsonschema.Schema, index map[*jsonschema.Schema]*schemaNod
 	return node, nil
 }
 
-// leafSchema is a keyword and the schema that has it alone.
+// leafSchema is a keyword, and a schema with only that keyword.
 type leafSchema struct {
 	keyword, want string
 	alone         *jsonschema.Schema
 }
 
-// schemaLeaves takes a schema's leaf keywords apart, each into its own schema.
-// The library has accepted them together, and accepts each.
+// schemaLeaves splits a schema into schemas with one leaf keyword each. The library has accepted
+// the keywords together, so it accepts each.
 func schemaLeaves(s *jsonschema.Schema) []schemaLeaf {
 	types := s.Types
 	if s.Type != "" {
@@ -297,8 +295,9 @@ func schemaLeaves(s *jsonschema.Schema) []schemaLeaf {
 	return present
 }
 
-// multiplesOf accepts what is no number, and the multiples of one, as both are written in
-// decimals: 19.99 is a multiple of 0.01, but divided as floats it is not.
+// multiplesOf returns a function that accepts multiples of divisor, and values that are not
+// numbers. It calculates with the numbers in decimals: 19.99 is a multiple of 0.01, but not in a
+// division of floats.
 func multiplesOf(divisor float64) func(value any) bool {
 	of := decimal(reflect.ValueOf(divisor))
 	return func(value any) bool {
@@ -307,7 +306,8 @@ func multiplesOf(divisor float64) func(value any) bool {
 	}
 }
 
-// decimal is the shortest decimal that a number is read from, exactly; nil of what is no number.
+// decimal returns the shortest decimal that represents a number, exactly, or nil if v is not a
+// number.
 func decimal(v reflect.Value) *big.Rat {
 	r := new(big.Rat)
 	switch {
@@ -322,18 +322,18 @@ func decimal(v reflect.Value) *big.Rat {
 	return nil
 }
 
-// schemaWalk tells every fault of a value that the library has refused.
+// schemaWalk reports every fault of a value that the library has refused.
 type schemaWalk struct {
 	draft7 bool
 }
 
-// value gives the faults of value against node.
+// value returns the faults of value against node.
 func (w schemaWalk) value(node *schemaNode, value any, path string) []Fault {
 	var faults []Fault
 	if node.ref != nil {
 		faults = w.value(node.ref, value, path)
 		if w.draft7 {
-			return faults // draft-07 ignores what stands beside a $ref
+			return faults // draft-07 ignores the keywords next to a $ref
 		}
 	}
 	for _, leaf := range node.leaves() {
@@ -355,8 +355,8 @@ func (w schemaWalk) holds(node *schemaNode, value any) bool {
 	return len(w.value(node, value, "")) == 0
 }
 
-// logic gives the faults of the keywords that combine schemas. Where it is
-// unclear which of several should have held, the keyword itself is the fault.
+// logic returns the faults of the keywords that combine schemas. If it is unclear which one of
+// several schemas should have applied, the keyword itself is the fault.
 func (w schemaWalk) logic(node *schemaNode, value any, path string) []Fault {
 	var faults []Fault
 	for _, part := range node.AllOf {
@@ -387,7 +387,7 @@ func (w schemaWalk) countHolding(node *schemaNode, parts []*jsonschema.Schema, v
 	return n
 }
 
-// branch is the then or else that the if chooses, or nil.
+// branch returns the schema of then or else that if selects, or nil.
 func (w schemaWalk) branch(node *schemaNode, value any) *schemaNode {
 	switch {
 	case node.If == nil:
@@ -457,7 +457,7 @@ func missingKeys(object map[string]any, needs []string, keyword, path string) []
 	return faults
 }
 
-// member gives the faults of one key of an object and of what it holds.
+// member returns the faults of one key of an object and of its value.
 func (w schemaWalk) member(node *schemaNode, object map[string]any, name, path string) []Fault {
 	var faults []Fault
 	at, held := joinPointer(path, name), object[name]
@@ -478,8 +478,7 @@ func (w schemaWalk) member(node *schemaNode, object map[string]any, name, path s
 	return faults
 }
 
-// describing gives the schemas that properties and patternProperties have for a
-// key.
+// describing returns the schemas that properties and patternProperties have for a key.
 func (n *schemaNode) describing(name string) []*schemaNode {
 	var subs []*schemaNode
 	if sub := n.Properties[name]; sub != nil {
@@ -493,8 +492,8 @@ func (n *schemaNode) describing(name string) []*schemaNode {
 	return subs
 }
 
-// extra gives the faults of a key that nothing lists: the keyword that refuses
-// it where any value would be refused, else what is wrong with the value.
+// extra returns the faults of a key that is not listed: the keyword, if it refuses any value, and
+// otherwise what is wrong with the value.
 func (w schemaWalk) extra(node *schemaNode, held any, path, keyword string) []Fault {
 	if refusesAll(node.Schema) {
 		return []Fault{{Path: path, Keyword: keyword}}
@@ -502,13 +501,13 @@ func (w schemaWalk) extra(node *schemaNode, held any, path, keyword string) []Fa
 	return w.value(node, held, path)
 }
 
-// refusesAll reports whether s is what the library makes of the schema false.
+// refusesAll reports whether s is the library's representation of the schema false.
 func refusesAll(s *jsonschema.Schema) bool {
 	return s.Not != nil && len(subschemas(s.Not)) == 0 && len(schemaLeaves(s.Not)) == 0 && s.Not.Ref == ""
 }
 
-// evaluated reports whether a schema beside node that looks at the same object
-// describes the key; it settles no verdict, only what the message names.
+// evaluated reports whether a schema that applies to the same object as node describes the key. It
+// affects only the message, and no verdict.
 func (w schemaWalk) evaluated(node *schemaNode, object map[string]any, name string) bool {
 	for _, beside := range w.applied(node, object) {
 		if len(beside.describing(name)) > 0 || beside.AdditionalProperties != nil ||
@@ -519,7 +518,7 @@ func (w schemaWalk) evaluated(node *schemaNode, object map[string]any, name stri
 	return false
 }
 
-// applied lists the schemas that apply in place to an object and hold for it.
+// applied lists the schemas that apply in place to an object and accept it.
 func (w schemaWalk) applied(node *schemaNode, object map[string]any) []*schemaNode {
 	var candidates []*schemaNode
 	if node.ref != nil {

@@ -12,15 +12,16 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// The paths of our module and of its command.
+// The paths of this module and of its command.
 const (
 	ours    = "github.com/adkreplay/adkreplay"
 	command = ours + "/cmd/adkreplay"
 )
 
-// Adkreplay is the command adkreplay with these arguments, as it runs where the reader
-// is: as it was called; as a tool of the module, or of our own; as it is found; else by go
-// run, as its module replaces ours, or in the version of this program.
+// Adkreplay returns a command line that runs adkreplay with these arguments in the reader's working
+// directory. The command is, in this order: as it was called; as a tool of the module; by go run
+// within this module; by go run if the module replaces this one by a folder; as found in PATH; or
+// by go run in the version of this program.
 func Adkreplay(args ...string) string {
 	words := []string{caller()}
 	for _, arg := range args {
@@ -29,23 +30,23 @@ func Adkreplay(args ...string) string {
 	return strings.Join(words, " ")
 }
 
-// caller is how somebody who is where this program runs calls the command.
+// caller returns how to call the command in the working directory of this program.
 func caller() string {
 	r := reader{args: os.Args, lookPath: exec.LookPath}
-	r.dir, _ = os.Getwd() // where that cannot be told, there is no module
+	r.dir, _ = os.Getwd() // on an error there is no module
 	r.program, _ = debug.ReadBuildInfo()
 	return r.caller()
 }
 
-// reader is what is known of where somebody reads what this program prints.
+// reader is what is known of the environment of the reader of this program's output.
 type reader struct {
 	dir      string           // the working directory
 	args     []string         // of the program
-	program  *debug.BuildInfo // nil where it does not know
+	program  *debug.BuildInfo // nil if the program does not know it
 	lookPath func(string) (string, error)
 }
 
-// caller is how the reader calls the command.
+// caller returns how the reader calls the command.
 func (r reader) caller() string {
 	module := moduleOf(r.dir)
 	switch {
@@ -56,7 +57,7 @@ func (r reader) caller() string {
 	case module != nil && module.Module != nil && module.Module.Mod.Path == ours:
 		return "go run " + command
 	case module != nil && slices.ContainsFunc(module.Replace, isOursHere):
-		return "go run -mod=mod " + command // no proxy has it, and go.sum may lack what the command wants
+		return "go run -mod=mod " + command // no proxy has it, and go.sum may lack the command's dependencies
 	}
 	if _, err := r.lookPath("adkreplay"); err == nil {
 		return "adkreplay"
@@ -64,10 +65,10 @@ func (r reader) caller() string {
 	return "go run " + command + r.version()
 }
 
-// isOursHere reports whether a replacement has our module in a folder.
+// isOursHere reports whether a replacement replaces this module by a folder.
 func isOursHere(r *modfile.Replace) bool { return r.Old.Path == ours && r.New.Version == "" }
 
-// version is that of this program's adkreplay, as go run takes it.
+// version returns the version of adkreplay in this program, in the form of go run.
 func (r reader) version() string {
 	if r.program == nil {
 		return "@latest"
@@ -80,7 +81,7 @@ func (r reader) version() string {
 	return "@latest"
 }
 
-// ModuleRoot is the folder of the module that a folder is in; empty where it is in none.
+// ModuleRoot returns the root folder of the module that contains a folder, or "" if there is none.
 func ModuleRoot(dir string) string {
 	for ; ; dir = filepath.Dir(dir) {
 		if info, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil && !info.IsDir() {
@@ -92,7 +93,7 @@ func ModuleRoot(dir string) string {
 	}
 }
 
-// moduleOf is the module that a folder is in; nil where it is in none that can be read.
+// moduleOf returns the module that contains a folder, or nil if there is none that can be read.
 func moduleOf(dir string) *modfile.File {
 	if dir = ModuleRoot(dir); dir == "" {
 		return nil
@@ -109,9 +110,9 @@ func moduleOf(dir string) *modfile.File {
 	return parsed
 }
 
-// isOfGo reports whether the go command has built a program to run it, or as a test: it puts
-// that into a folder of its work and, from when it runs it again, into its cache, and takes it
-// away later.
+// isOfGo reports whether the go command built a program to run it, or as a test. It puts such
+// programs into its temporary folder and, if they are run again, into its cache, and removes them
+// later.
 func isOfGo(program string) bool {
 	cache := os.Getenv("GOCACHE")
 	if dir, err := os.UserCacheDir(); cache == "" && err == nil {
@@ -120,7 +121,7 @@ func isOfGo(program string) bool {
 	return isTest(program) || workOfGo.MatchString(filepath.ToSlash(program)) || cache != "" && within(cache, program)
 }
 
-// workOfGo is where the go command works, wherever its folder for temporary files is.
+// workOfGo matches the go command's temporary folders.
 var workOfGo = regexp.MustCompile(`/go-build\d+/b\d+/`)
 
 // within reports whether a file is below a folder.
@@ -129,8 +130,8 @@ func within(dir, file string) bool {
 	return err == nil && filepath.IsLocal(path)
 }
 
-// Operand is a file as a command takes it among its arguments: the name of one that begins
-// with a dash would be a flag. A dash alone is the standard input.
+// Operand returns a file name as an argument for a command. A name that begins with a dash would be
+// taken for a flag; a single dash is the standard input.
 func Operand(file string) string {
 	if strings.HasPrefix(file, "-") && file != "-" {
 		return "./" + file
@@ -138,9 +139,9 @@ func Operand(file string) string {
 	return file
 }
 
-// FromModule is a file as commands find it, and take it, that are run from the root of the
-// module: tests are run in the folder of their package, and whoever reads what they print is
-// not there. It is the file as it is where this is no test, or the file is not in the module.
+// FromModule returns a file name for a command that is run from the root of the module. Tests are
+// run in the folder of their package, but people who read their output usually are at the root. The
+// name is unchanged if this program is not a test, or if the file is outside of the module.
 func FromModule(file string) string { return Operand(fromModule(file)) }
 
 func fromModule(file string) string {
@@ -156,7 +157,7 @@ func fromModule(file string) string {
 	return filepath.ToSlash(path)
 }
 
-// IsTest reports whether this program is one of go test, of a package main too.
+// IsTest reports whether this program is a test that go test built.
 func IsTest() bool {
 	info, known := debug.ReadBuildInfo()
 	return known && strings.HasSuffix(info.Path, ".test") || isTest(os.Args[0])

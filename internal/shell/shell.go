@@ -1,5 +1,5 @@
-// Package shell writes commands as a shell takes them where the reader is, for those that
-// reports and tests print for a person to copy.
+// Package shell writes commands in the syntax of a shell. Reports and tests print them for people
+// to copy.
 package shell
 
 import (
@@ -10,10 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// Quote is a word as a POSIX shell takes it for one: as it is where that is
-// plain, and in single quotes otherwise. Of one with what is not printable the shell makes
-// the word, but for ends of lines at its end: a command that is printed is one line, and
-// orders nothing of a terminal or a CI system.
+// Quote quotes a word for a POSIX shell. A plain word is unchanged, and others are in single
+// quotes. A word with unprintable characters becomes a printf that produces it, except for newlines
+// at its end. A printed command therefore is a single line, and cannot control a terminal or a CI
+// system.
 func Quote(word string) string {
 	switch {
 	case word != "" && strings.Trim(word, plain) == "":
@@ -36,8 +36,8 @@ func Quote(word string) string {
 	return `"$(printf '` + format.String() + `')"`
 }
 
-// TestPattern matches a test and nothing else; -run of go test matches each level of subtests
-// with a pattern of its own.
+// TestPattern returns a pattern for -run of go test that matches only one test. go test matches
+// each level of subtests with its own pattern.
 func TestPattern(test string) string {
 	levels := strings.Split(test, "/")
 	for i, level := range levels {
@@ -46,12 +46,11 @@ func TestPattern(test string) string {
 	return strings.Join(levels, "/")
 }
 
-// plain are the characters that no shell reads anything into, wherever they
-// stand.
+// plain are the characters that have no meaning for a shell in any position.
 const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+@%:,"
 
-// Broken is a command in lines of at most width characters where that can be, broken
-// between words where a shell reads on: not between a flag and its value.
+// Broken breaks a command into lines of at most width characters, if possible. It breaks between
+// words, but not between a flag and its value.
 func Broken(command string, width int) string {
 	if utf8.RuneCountInString(command) <= width {
 		return command
@@ -71,7 +70,7 @@ func Broken(command string, width int) string {
 	return strings.Join(append(lines, line), "\n")
 }
 
-// parts are the words of a command, a flag with its value being one.
+// parts returns the words of a command, where a flag and its value count as one.
 func parts(command string) (all []string) {
 	flag := false
 	for _, word := range words(command) {
@@ -86,8 +85,7 @@ func parts(command string) (all []string) {
 	return all
 }
 
-// words are those of a command as Quote wrote them: what stands in quotes is not taken
-// apart.
+// words returns the words of a command that Quote wrote. It does not split quoted text.
 func words(command string) (all []string) {
 	begin, quote := 0, rune(0)
 	for i, c := range command {

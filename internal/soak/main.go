@@ -1,8 +1,7 @@
-// Command soak holds every random property of the module again and again, with
-// seeds that nobody has drawn yet, for as long as it is told: make soak runs it. It
-// says once a minute how far it has come, and at the end what it held. Where a
-// property breaks it says with which seed, and goes on with the others; what breaks
-// it is kept as a case in the tree. It fails if any did.
+// Command soak checks every random property of the module repeatedly, with new seeds, for a given
+// time; make soak runs it. It reports its progress once a minute, and a summary at the end. If a
+// property fails, it prints the seed and goes on with the others; the failing case is kept in the
+// tree. The exit status is 1 if any property failed.
 package main
 
 import (
@@ -26,8 +25,8 @@ func main() {
 	}
 }
 
-// run soaks for the time in args, from the folder of the module, and reports whether
-// all held.
+// run checks the properties for the time in args, from the folder of the module, and reports
+// whether all held.
 func run(ctx context.Context, args []string) (held bool, err error) {
 	if len(args) != 1 {
 		return false, fmt.Errorf("want one argument, how long to draw, as in 10m: got %q", args)

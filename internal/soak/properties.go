@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// found are the properties of a module: the tests that draw at random. The tests of
-// each package that has one are built into bin.
+// found returns the properties of a module: the tests that draw random values. It builds the tests
+// of each package that has one into bin.
 func found(ctx context.Context, module, bin string) (all []*property, err error) {
 	list := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}\t{{.ImportPath}}", "./...")
 	list.Dir = module
@@ -48,9 +48,8 @@ func found(ctx context.Context, module, bin string) (all []*property, err error)
 	return all, nil
 }
 
-// drawing are the names of the tests in a folder that draw, in order: that call
-// rapid.Check or turntest.CheckTurns with their own t, or a function of the folder's
-// tests that does.
+// drawing returns the sorted names of the tests in a folder that draw: those that call rapid.Check
+// or turntest.CheckTurns with their own t, or another function of the folder's tests that does.
 func drawing(dir string) (names []string, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
 	if err != nil {
@@ -85,11 +84,10 @@ func drawing(dir string) (names []string, err error) {
 	return names, nil
 }
 
-// checks are the functions that draw for the test that they are given.
+// checks are the functions that draw for the test that is passed to them, with their packages.
 var checks = map[string]string{"Check": "rapid", "CheckTurns": "turntest"}
 
-// calls reports whether a function calls one of checks for its own test, or one of
-// draws.
+// calls reports whether a function calls one of checks for its own test, or a function in draws.
 func calls(f *ast.FuncDecl, draws map[string]bool) (found bool) {
 	ast.Inspect(f.Body, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
@@ -109,7 +107,7 @@ func calls(f *ast.FuncDecl, draws map[string]bool) (found bool) {
 	return found
 }
 
-// checked holds a property: so many checks, from a seed. What breaks it is kept.
+// checked runs a property with a number of checks from a seed. A failing case is kept.
 func checked(ctx context.Context, p *property, seed uint64, checks int) (output string, held bool) {
 	test := exec.CommandContext(ctx, p.binary, "-test.run", "^"+p.name+"$", "-test.timeout", "10m",
 		fmt.Sprintf("-rapid.seed=%d", seed), fmt.Sprintf("-rapid.checks=%d", checks), "-rapid.nofailfile=false")

@@ -13,22 +13,22 @@ type property struct {
 	dir    string // of its package
 	pkg    string // as go test takes it
 	name   string
-	binary string // of the tests of its package
+	binary string // the tests of its package
 
 	checks, seeds int
 	took          time.Duration
 	broken        bool
 }
 
-// All properties are held as often as one another, from a seed each: those of whole
-// turns, which take longest, get most of the time. What takes much longer is held
-// less, so that nothing has the time for itself.
+// All properties are run equally often, each time with a new seed, so those of whole turns, which
+// take longest, get most of the time. The number of checks per seed is smaller for slow properties,
+// so that none takes all the time.
 const (
-	fewest, most = 100, 2000        // checks that are drawn from one seed
-	longest      = 10 * time.Second // that it should take
+	fewest, most = 100, 2000        // checks for one seed
+	longest      = 10 * time.Second // the desired time of one run
 )
 
-// draw is how many checks to draw from the next seed.
+// draw returns how many checks to draw from the next seed.
 func (p *property) draw() int {
 	if p.checks == 0 {
 		return fewest
@@ -51,11 +51,11 @@ func newSoak(out io.Writer, all []*property, hold func(context.Context, *propert
 	return &soak{out: out, all: all, hold: hold, now: time.Now, seed: newSeed}
 }
 
-// newSeed is never 0, which asks rapid for one of its own.
+// newSeed returns a seed that is never 0, since that makes rapid choose its own.
 func newSeed() uint64 { return 1 + rand.Uint64N(1<<63) }
 
-// run holds one property after the other until ctx is done, and reports whether all
-// held. One that broke is not held any more: it would break again.
+// run runs one property after the other until ctx is done, and reports whether all held. A property
+// that failed is not run again, since it would fail again.
 func (s *soak) run(ctx context.Context) bool {
 	s.began = s.now()
 	s.told = s.began
@@ -75,7 +75,7 @@ func (s *soak) run(ctx context.Context) bool {
 	return s.whole() == len(s.all)
 }
 
-// one holds one property with a new seed. What ctx broke off says nothing.
+// one runs one property with a new seed. A run that ctx interrupted does not count.
 func (s *soak) one(ctx context.Context, p *property) {
 	seed, checks, began := s.seed(), p.draw(), s.now()
 	output, held := s.hold(ctx, p, seed, checks)
@@ -92,7 +92,7 @@ func (s *soak) one(ctx context.Context, p *property) {
 	fmt.Fprintf(s.out, "%s\n%s breaks. To see it again:\n  go test %s -run '^%s$' -rapid.seed=%d -rapid.checks=%d\n", output, p.name, p.pkg, p.name, seed, checks)
 }
 
-// whole is how many properties have not broken.
+// whole returns how many properties have not failed.
 func (s *soak) whole() (n int) {
 	for _, p := range s.all {
 		if !p.broken {
@@ -102,7 +102,7 @@ func (s *soak) whole() (n int) {
 	return n
 }
 
-// sofar is what was held, in a line.
+// sofar summarises the progress in a line.
 func (s *soak) sofar() string {
 	checks, seeds := 0, 0
 	for _, p := range s.all {
@@ -112,7 +112,7 @@ func (s *soak) sofar() string {
 	return fmt.Sprintf("%s: %d properties, %d checks from %d seeds, %d broken", s.now().Sub(s.began).Round(time.Second), len(s.all), checks, seeds, broken)
 }
 
-// summary is what was held, by property.
+// summary prints the result of each property.
 func (s *soak) summary() {
 	for _, p := range s.all {
 		word := ""

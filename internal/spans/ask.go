@@ -12,7 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/modelapi"
 )
 
-// ask is one of a model, or of anybody else over HTTP, that is under way.
+// ask is an open ask of a model, or of somebody else over HTTP.
 type ask struct {
 	span    *Span
 	call    *call
@@ -21,8 +21,8 @@ type ask struct {
 	chunks  bool // a part of the body has come
 }
 
-// ask begins or ends an ask. What is neither a conversation with a model nor over HTTP has no
-// span.
+// ask begins or ends an ask. An ask that is neither a conversation with a model nor over HTTP has
+// no span.
 func (b *Builder) ask(x *adk.Crossing) {
 	if x.Phase == adk.Done {
 		if a := b.asks[x.Op]; a != nil {
@@ -53,7 +53,7 @@ func (b *Builder) ask(x *adk.Crossing) {
 // startTalk begins the span of a conversation with a model.
 func (b *Builder) startTalk(x *adk.Crossing, c *call, r *modelapi.Request) *Span {
 	model := r.Model
-	if model == x.Name { // it names none
+	if model == x.Name { // the request names no model
 		model = ""
 	}
 	s := b.start(c.span, x.At, operationOf(r.Path), model, Client)
@@ -74,11 +74,11 @@ func (b *Builder) startTalk(x *adk.Crossing, c *call, r *modelapi.Request) *Span
 	return s
 }
 
-// methods are those that the conventions know.
+// methods are the methods that the conventions know.
 var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "OPTIONS", "TRACE", "QUERY"}
 
-// startHTTP begins the span of an HTTP client. What is asked does not say the scheme, so that
-// the span has the path and no whole URL.
+// startHTTP begins the span of an HTTP client. The request does not have the scheme, so the span
+// has the path and not the whole URL.
 func (b *Builder) startHTTP(x *adk.Crossing, c *call, r *modelapi.Request) *Span {
 	s := b.start(c.span, x.At, "", "", Client)
 	s.Name = r.Method
@@ -103,7 +103,7 @@ func (s *Span) setOnce(key string, value any) {
 	s.set(key, value)
 }
 
-// setServer says who is asked over HTTP.
+// setServer sets the address of the server of a request over HTTP.
 func setServer(s *Span, of string, isHTTP bool) {
 	if !isHTTP {
 		return
@@ -118,8 +118,8 @@ func setServer(s *Span, of string, isHTTP bool) {
 	}
 }
 
-// settings are the members of a request that say how a model is to answer, with their
-// attributes, where they are numbers. Gemini has them in a member of their own.
+// settings are the numeric members of a request that control the answer, with their attributes.
+// Gemini has them in a nested object.
 var settings = []struct {
 	key     string
 	whole   bool
@@ -134,7 +134,7 @@ var settings = []struct {
 	{"gen_ai.request.presence_penalty", false, []string{"presence_penalty", "presencePenalty"}},
 }
 
-// setRequest sets what a request says beside the conversation.
+// setRequest sets the attributes of a request other than those of the conversation.
 func setRequest(s *Span, r *modelapi.Request) {
 	within, _ := r.Body["generationConfig"].(map[string]any)
 	member := func(names ...string) any {
@@ -172,7 +172,7 @@ func setRequest(s *Span, r *modelapi.Request) {
 	}
 }
 
-// textsOf are a text, or the texts of a list.
+// textsOf returns a text, or the texts of a list.
 func textsOf(v any) (texts []string) {
 	switch v := v.(type) {
 	case string:
@@ -246,7 +246,7 @@ func (a *ask) conclude(b *Builder, x *adk.Crossing) {
 	b.end(s, x.At)
 }
 
-// setAnswer sets what a model answered, with its words or without.
+// setAnswer sets the attributes of a model's answer, and its words if content is set.
 func (a *ask) setAnswer(content bool) {
 	s := a.span
 	s.set(responseID, a.answer.ID)

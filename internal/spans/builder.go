@@ -10,28 +10,28 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// Options say what spans tell.
+// Options says what spans contain.
 type Options struct {
-	// Agent is the name of the agent that a run is of; empty where it has none.
+	// Agent is the name of the run's agent, or "".
 	Agent string
-	// Content has spans hold what was said: messages, instructions, definitions of tools,
-	// arguments, results, and the words of errors. Without it they hold none of that.
+	// Content says to include what was said: messages, instructions, definitions of tools,
+	// arguments, results, and the texts of errors.
 	Content bool
-	// WithoutHTTP leaves out the spans of what is asked over HTTP of anybody but a model.
+	// WithoutHTTP says to omit the spans of requests over HTTP to anybody but a model.
 	WithoutHTTP bool
-	// Events has each time that a model was asked told in an event beside its span.
+	// Events says to emit an event outside of spans for each time that a model was asked.
 	Events bool
 }
 
-// Builder makes the spans of one run. It holds what is open, and no records. What no engine
-// would tell is taken as far as it makes sense.
+// Builder makes the spans of one run. It holds only what is open, and no records. It tolerates
+// crossings that no engine would record.
 type Builder struct {
 	options Options
 	sink    Sink
 	spans   int
 	root    *Span
 	calls   map[int]*call
-	asks    map[int]*ask       // that are under way, by their op
+	asks    map[int]*ask       // the open ones, by their operations
 	tools   map[int]*execution // likewise
 	within  map[strandOf][]*execution
 	ids     map[string][]string
@@ -43,39 +43,38 @@ type call struct {
 	parent   *call
 	seam     adk.Seam
 	began    time.Time
-	span     *Span // the innermost around what happens in it
+	span     *Span // the innermost one around what happens in the call
 	own      bool  // the span begins and ends with the call
 	run      *executorRun
 	reported string         // the id of the tool call that was reported last
-	failed   map[uint64]int // how often a request failed
-	tool     *execution     // that called it
+	failed   map[uint64]int // how often each request failed
+	tool     *execution     // the execution that called it
 }
 
-// executorRun is a call of an executor, and what lies in it but for tools.
+// executorRun is a call of an executor, including what is below it except for tools.
 type executorRun struct {
 	name      string
 	iteration int
-	asks      bool      // the crossings show whom it asks
-	executed  time.Time // when it executed its first tool; zero where it did not
+	asks      bool      // crossings show whom it asks
+	executed  time.Time // when it executed its first tool; zero if it did not
 }
 
-// execution is one of a tool.
+// execution is an execution of a tool.
 type execution struct {
 	span   *Span
 	of     strandOf
 	result string
 }
 
-// strandOf is a strand in a call: in it executions lie within one another.
+// strandOf is a strand in a call. Executions in it are nested.
 type strandOf struct{ call, strand int }
 
-// NewBuilder makes the Builder of a run.
+// NewBuilder returns the Builder of a run.
 func NewBuilder(sink Sink, o Options) *Builder {
 	return &Builder{options: o, sink: sink, calls: map[int]*call{}, asks: map[int]*ask{}, tools: map[int]*execution{}, within: map[strandOf][]*execution{}, ids: map[string][]string{}}
 }
 
-// SpanOf is the innermost span around what happens in a call that is under way; nil where
-// there is none.
+// SpanOf returns the innermost span around what happens in an open call, or nil if there is none.
 func (b *Builder) SpanOf(id int) *Span {
 	if c := b.calls[id]; c != nil {
 		return c.span
@@ -106,7 +105,7 @@ func (b *Builder) Take(x *adk.Crossing) {
 	}
 }
 
-// Close ends what is open, where a run is told no further.
+// Close ends everything that is open, because the run breaks off.
 func (b *Builder) Close() {
 	var open []*Span
 	for _, a := range b.asks {
@@ -127,7 +126,7 @@ func (b *Builder) Close() {
 	b.calls, b.asks, b.tools, b.within = map[int]*call{}, map[int]*ask{}, map[int]*execution{}, map[strandOf][]*execution{}
 }
 
-// start begins a span below another one; nil is the parent of the run.
+// start begins a span below parent, or without a parent if that is nil.
 func (b *Builder) start(parent *Span, at time.Time, operation, subject string, kind Kind) *Span {
 	b.spans++
 	s := &Span{Number: b.spans, Name: operation, Kind: kind, Begin: at}
@@ -178,7 +177,8 @@ func (b *Builder) startAgent(at time.Time, parent *Span, name string) *Span {
 	return s
 }
 
-// executionOf is the one that calls a tool: the latest of its strand in the calling call.
+// executionOf returns the execution that calls a tool: the latest one of its strand in the calling
+// call.
 func (b *Builder) executionOf(x *adk.Crossing) *execution {
 	if open := b.within[strandOf{x.Call, x.Strand}]; len(open) > 0 {
 		return open[len(open)-1]
@@ -205,8 +205,8 @@ func (b *Builder) leave(x *adk.Crossing) {
 	}
 }
 
-// unseen tells of an executor that asked in a way that no crossing shows: its call takes the
-// place of the asking, until it executes a tool.
+// unseen makes a span for an executor that asked a model in a way that no crossing shows. The span
+// lasts from the beginning of the executor's call until it executes its first tool.
 func (b *Builder) unseen(c *call, x *adk.Crossing) {
 	s := b.start(c.span, c.began, "chat", "", Internal)
 	s.set(providerName, c.run.name)
@@ -259,7 +259,7 @@ func (b *Builder) executed(x *adk.Crossing) {
 	}
 	delete(b.tools, x.Op)
 	open := b.within[t.of]
-	for i := len(open) - 1; i >= 0; i-- { // the last one, but in a damaged trace
+	for i := len(open) - 1; i >= 0; i-- { // it is the last one, except in a damaged trace
 		if open[i] == t {
 			open = append(open[:i], open[i+1:]...)
 			break
@@ -275,14 +275,13 @@ func (b *Builder) executed(x *adk.Crossing) {
 	b.end(t.span, x.At)
 }
 
-// fail ends a span with an error.
+// fail marks a span as failed with an error.
 func (b *Builder) fail(s *Span, at time.Time, err error) {
 	s.fail(failureType(err))
 	b.except(s, at, err)
 }
 
-// except adds an event of an error. A trace that somebody has edited may tell of one, and not
-// which.
+// except adds the event of an error. err may be nil if somebody has edited the trace.
 func (b *Builder) except(s *Span, at time.Time, err error) {
 	if err == nil {
 		return
@@ -294,7 +293,7 @@ func (b *Builder) except(s *Span, at time.Time, err error) {
 	s.happened(at, exceptionEvent, attributes...)
 }
 
-// note takes what neither begins nor ends a span.
+// note takes a crossing that neither begins nor ends a span.
 func (b *Builder) note(x *adk.Crossing) {
 	s := b.SpanOf(x.Call)
 	if s == nil {
@@ -331,9 +330,9 @@ func (b *Builder) note(x *adk.Crossing) {
 	}
 }
 
-// identify gives an execution the id of the call that a model made: what was reported with the
-// checksum of the execution, in the order of the reports. Where nobody reported, the id is
-// that checksum.
+// identify sets the id of the tool call for an execution: the id that was reported with the
+// checksum of the execution, in the order of the reports. If none was reported, the id is the
+// checksum.
 func (b *Builder) identify(x *adk.Crossing) {
 	c := b.calls[x.Call]
 	if c == nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 
-// jsonText is a value that was read from JSON.
+// jsonText returns a value that was decoded from JSON as JSON.
 func jsonText(v any) string {
 	text, err := unescaped.Marshal(v)
 	if err != nil {
@@ -15,7 +15,7 @@ func jsonText(v any) string {
 	return string(text)
 }
 
-// argumentsText are arguments as JSON, or as the text that is none.
+// argumentsText returns arguments as JSON, or unchanged if they are a text.
 func argumentsText(args any) string {
 	if text, ok := args.(string); ok {
 		return text
@@ -27,7 +27,8 @@ func argumentsText(args any) string {
 	return string(text)
 }
 
-// resultText is what a tool gave: its text, or the JSON of media, which holds no bytes.
+// resultText returns the result of a tool: its text, or the JSON of media, which does not include
+// their bytes.
 func resultText(result adk.ToolResult) string {
 	switch r := result.(type) {
 	case *adk.Tokenizable:

@@ -8,12 +8,13 @@ import (
 	"time"
 )
 
-// said are the attributes that hold what was said. Spans have them as JSON, which every backend
-// shows; of events the conventions want them structured.
+// said are the attributes that hold what was said. Spans have them as JSON, which every backend can
+// show; in events, the conventions require structured values.
 var said = []string{inputMessages, outputMessages, systemInstruction, toolDefinitions}
 
-// detailsOf is the event of an ask that has ended: what its span says of who was asked, of the
-// model, and of how that failed. What is ours, or of HTTP, is the span's alone.
+// detailsOf returns the event of an ask that has ended, with those attributes of its span that
+// describe the request, the model and the failure. Attributes of this project, and of HTTP, belong
+// only to the span.
 func detailsOf(s *Span, at time.Time) Event {
 	e := Event{Name: detailsEvent, At: at}
 	for _, one := range s.Attributes {
@@ -28,8 +29,8 @@ func detailsOf(s *Span, at time.Time) Event {
 	return e
 }
 
-// structured is JSON as the value of an attribute: its whole numbers are int64, as far as they
-// are such, and all others float64.
+// structured decodes JSON for the value of an attribute. Whole numbers are int64 if they fit, and
+// others float64.
 func structured(text string) any {
 	decoder := json.NewDecoder(bytes.NewReader([]byte(text)))
 	decoder.UseNumber()
@@ -49,7 +50,7 @@ func numbered(v any) any {
 		if n, err := v.Float64(); err == nil {
 			return n
 		}
-		return v.String() // beyond every number of 64 bits
+		return v.String() // too large for 64 bits
 	case []any:
 		for i := range v {
 			v[i] = numbered(v[i])

@@ -8,13 +8,13 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// ScopeName says who makes spans.
+// ScopeName is the name of the instrumentation scope.
 const ScopeName = "github.com/adkreplay/adkreplay/replay/otel"
 
-// SchemaURL names the conventions that spans follow.
+// SchemaURL identifies the version of the conventions.
 const SchemaURL = "https://opentelemetry.io/schemas/1.41.0"
 
-// The attributes of the conventions that spans have here.
+// The attributes of the conventions that are used here.
 const (
 	operationName     = "gen_ai.operation.name"
 	providerName      = "gen_ai.provider.name"
@@ -53,7 +53,7 @@ const (
 	toolResult        = "gen_ai.tool.call.result"
 )
 
-// The attributes and events that are ours.
+// The attributes and events of this project.
 const (
 	turnID         = "adkreplay.turn.id"
 	dispatchID     = "adkreplay.dispatch.id"
@@ -71,8 +71,8 @@ const (
 	exceptionEvent  = "exception"
 )
 
-// detailsEvent is the event of the conventions that says of one time that a model is asked what
-// it was asked and answered. It is told beside spans.
+// detailsEvent is the event of the conventions for one ask of a model, with the request and the
+// answer. It is emitted outside of spans.
 const detailsEvent = "gen_ai.client.inference.operation.details"
 
 // The operations.
@@ -82,7 +82,8 @@ const (
 	embeddings  = "embeddings"
 )
 
-// providers are the names of providers by the hosts that serve them, or what these end with.
+// providers are the names of providers by the hosts that serve them, or by the suffixes of the
+// hosts.
 var providers = []struct{ host, name string }{
 	{"api.openai.com", "openai"},
 	{".openai.azure.com", "azure.ai.openai"},
@@ -99,8 +100,7 @@ var providers = []struct{ host, name string }{
 	{".ml.cloud.ibm.com", "ibm.watsonx.ai"},
 }
 
-// providerOf is the name of a provider: the one that conventions give to who is asked, else
-// who is asked.
+// providerOf returns the name of a provider in the conventions or, if it has none, of.
 func providerOf(of string) string {
 	host, _, _ := strings.Cut(of, ":")
 	for _, p := range providers {
@@ -114,7 +114,7 @@ func providerOf(of string) string {
 	return of
 }
 
-// operationOf is what a model is asked to do, as the path of the request says.
+// operationOf returns what a model is asked to do, according to the path of the request.
 func operationOf(path string) string {
 	switch {
 	case strings.HasSuffix(path, "/embeddings"), strings.HasSuffix(path, "mbedContent"), strings.HasSuffix(path, "mbedContents"):
@@ -125,7 +125,7 @@ func operationOf(path string) string {
 	return "chat"
 }
 
-// failureType is of what kind an error is, without its words; empty for none.
+// failureType returns the kind of an error, without its text, or "" for nil.
 func failureType(err error) string {
 	var coded *adk.Error
 	var panicked *adk.PanicError
@@ -144,10 +144,10 @@ func failureType(err error) string {
 	return unnamed
 }
 
-// unnamed is a failure without a name, as the conventions have it.
+// unnamed is the conventions' value for a failure without a name.
 const unnamed = "_OTHER"
 
-// failureOr is of what kind an error is, or a word where it has no name.
+// failureOr returns the kind of an error, or word if it has no name.
 func failureOr(err error, word string) string {
 	if kind := failureType(err); kind != "" && kind != unnamed {
 		return kind

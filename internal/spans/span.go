@@ -4,18 +4,18 @@ import "time"
 
 // Span is one span.
 type Span struct {
-	// Number counts the spans of a run from 1 in the order in which they begin; Parent is the
-	// number of the one around it, 0 for that of the run.
+	// Number counts the spans of a run from 1 in the order in which they begin. Parent is the
+	// number of the span around it, or 0 for the outermost.
 	Number, Parent int
-	// Name and Kind are as the conventions have them.
+	// Name and Kind follow the conventions.
 	Name string
 	Kind Kind
-	// Begin and End are the times of the crossings that begin and end it.
+	// Begin and End are the times of the crossings that begin and end the span.
 	Begin, End time.Time
-	// Attributes are in the order in which they came to be known; each key is there once.
+	// Attributes are in the order in which they became known. Each key occurs once.
 	Attributes []Attribute
 	Events     []Event
-	// Failed is the status error.
+	// Failed says that the status is an error.
 	Failed bool
 }
 
@@ -28,34 +28,34 @@ const (
 	Client   Kind = "client"
 )
 
-// Attribute is a key and its value: a string, a bool, an int64, a float64 or a []string; what
-// was said is in events that stand beside spans a []any, of these, of map[string]any, of []any
-// and of nil.
+// Attribute is a key and its value: a string, a bool, an int64, a float64 or a []string. In events
+// outside of spans, what was said is a []any of these, of map[string]any, of []any and of nil.
 type Attribute struct {
 	Key   string
 	Value any
 }
 
-// Event is something that happened within a span: told as a part of it, or beside it.
+// Event is something that happened within a span. It is a part of the span, or emitted outside of
+// spans.
 type Event struct {
 	Name       string
 	At         time.Time
 	Attributes []Attribute
 }
 
-// Sink is told of the spans of a run, in the order of the crossings that make them.
+// Sink receives the spans of a run, in the order of the crossings that make them.
 type Sink interface {
-	// Start is given a span that begins, with the attributes that are known. It is the
-	// same span that End is given.
+	// Start receives a span that begins, with the attributes that are known. End receives the same
+	// span.
 	Start(*Span)
-	// End is given the span with all that it says.
+	// End receives the complete span.
 	End(*Span)
-	// Emit is given an event that stands beside spans, and the span, which has begun and not
-	// ended, in which it happened. It is not called where no events were asked for.
+	// Emit receives an event outside of spans, and the open span in which it happened. It is called
+	// only if Options.Events is set.
 	Emit(within *Span, e Event)
 }
 
-// set sets an attribute, unless its value says nothing.
+// set sets an attribute, unless its value is empty.
 func (s *Span) set(key string, value any) {
 	switch v := value.(type) {
 	case string:
@@ -76,14 +76,14 @@ func (s *Span) set(key string, value any) {
 	s.Attributes = append(s.Attributes, Attribute{key, value})
 }
 
-// count sets an attribute that is a number, unless nothing is known of it.
+// count sets a numeric attribute, unless it is not positive.
 func (s *Span) count(key string, n int) {
 	if n > 0 {
 		s.set(key, int64(n))
 	}
 }
 
-// fail says of what kind a failure was that ends the span.
+// fail marks the span as failed, with the kind of the failure.
 func (s *Span) fail(kind string) {
 	if kind != "" {
 		s.Failed = true
@@ -91,7 +91,7 @@ func (s *Span) fail(kind string) {
 	}
 }
 
-// happened adds an event.
+// happened adds an event to the span.
 func (s *Span) happened(at time.Time, name string, attributes ...Attribute) {
 	s.Events = append(s.Events, Event{name, at, attributes})
 }

@@ -1,16 +1,16 @@
 package stash
 
-// Kept is a tree that carries on its Sum, once it was asked for.
+// Kept is a Tree that keeps its Sum up to date once the Sum was requested.
 type Kept struct {
 	Tree
 	sum   Sum
 	known bool
 }
 
-// Copy is Tree.Copy.
+// Copy is like Tree.Copy.
 func (k *Kept) Copy() Kept { return Kept{k.Tree.Copy(), k.sum, k.known} }
 
-// Sum is the sum of the tree.
+// Sum returns the sum of the tree.
 func (k *Kept) Sum() Sum {
 	if !k.known {
 		k.sum, k.known = SumOf(k.root), true
@@ -18,7 +18,7 @@ func (k *Kept) Sum() Sum {
 	return k.sum
 }
 
-// Set is Tree.Set.
+// Set is like Tree.Set.
 func (k *Kept) Set(path string, value any) error {
 	if !k.known {
 		return k.Tree.Set(path, value)

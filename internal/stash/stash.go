@@ -10,18 +10,17 @@ import (
 	"github.com/adkreplay/adkreplay/internal/plain"
 )
 
-// Tree is a nested tree of plain data. Nodes are map[string]any; everything else
-// is a leaf, slices and typed maps included. The zero Tree is empty. It is not safe
-// for concurrent use.
+// Tree is a nested tree of plain data. A map[string]any is a node; everything else is a leaf,
+// including slices and typed maps. The zero Tree is empty. It is not safe for concurrent use.
 type Tree struct {
 	root map[string]any
-	// shared says that a copy has nodes of this tree: but for those that are its own, by
-	// their addresses, it changes none of them in its place.
+	// shared says that a copy shares nodes of this tree. Then the tree changes no node in place,
+	// except for those in own, by their addresses.
 	shared bool
 	own    map[uintptr]bool
 }
 
-// New is a tree with a copy of what Check has accepted.
+// New returns a tree with a copy of root, which Check must have accepted.
 func New(root map[string]any) Tree {
 	if len(root) == 0 {
 		return Tree{}
@@ -29,8 +28,8 @@ func New(root map[string]any) Tree {
 	return Tree{root: tidyCopy(root)}
 }
 
-// Copy is a tree that neither changes with this one nor changes it (STA-6). The two have the
-// same nodes and values until one of them changes: then it copies the nodes of that path.
+// Copy returns an independent copy of the tree (STA-6). The two share their nodes and values until
+// one of them changes; it then copies the nodes of the changed path.
 func (t *Tree) Copy() Tree {
 	if t.root == nil {
 		return Tree{}
@@ -39,15 +38,13 @@ func (t *Tree) Copy() Tree {
 	return Tree{root: t.root, shared: true}
 }
 
-// Root is the tree itself, and no copy; nil where nothing was ever set. It must not be
-// changed.
+// Root returns the tree itself, which must not be changed. It is nil if nothing was ever set.
 func (t *Tree) Root() map[string]any { return t.root }
 
-// Find is the value at a path, and no copy, which must not be changed; found reports whether
-// there is one.
+// Find returns the value at a path, which must not be changed. found reports whether there is one.
 func (t *Tree) Find(path string) (value any, found bool) { return Find(t.root, path) }
 
-// Find is Tree.Find in a tree that somebody else holds.
+// Find is like Tree.Find, for a tree that is given as a map.
 func Find(root map[string]any, path string) (value any, found bool) {
 	var node any = root
 	for _, segment := range strings.Split(path, ".") {
@@ -62,8 +59,7 @@ func Find(root map[string]any, path string) (value any, found bool) {
 	return node, true
 }
 
-// Set puts a copy of value at path, or removes the path for nil (STA-1 to
-// STA-5, STA-7).
+// Set sets a copy of value at path. If value is nil, Set removes the path (STA-1 to STA-5, STA-7).
 func (t *Tree) Set(path string, value any) error {
 	segments := strings.Split(path, ".")
 	if slices.Contains(segments, "") {
@@ -96,8 +92,8 @@ func (t *Tree) Set(path string, value any) error {
 	return nil
 }
 
-// changeable is a node, nil where there is none, that no copy has: itself, or another like
-// it.
+// changeable returns a node that no copy shares: the node itself, a clone of it, or a new one if it
+// is nil.
 func (t *Tree) changeable(node map[string]any) map[string]any {
 	switch {
 	case node == nil:
@@ -116,11 +112,11 @@ func (t *Tree) changeable(node map[string]any) map[string]any {
 	return node
 }
 
-// address tells nodes apart. One that is new may have that of one which is gone: both are
-// the same tree's own.
+// address identifies a node. A new node may have the address of one that no longer exists; both
+// then belong only to this tree.
 func address(node map[string]any) uintptr { return reflect.ValueOf(node).Pointer() }
 
-// walkable refuses a path that leads below a leaf (STA-4, STA-5).
+// walkable returns an error for a path that leads below a leaf (STA-4, STA-5).
 func (t *Tree) walkable(path string, segments []string) error {
 	var node any = t.root
 	for i, segment := range segments {
@@ -136,7 +132,7 @@ func (t *Tree) walkable(path string, segments []string) error {
 	return nil
 }
 
-// remove deletes the value at a path; branches above it stay.
+// remove deletes the value at a path. The branches above it remain.
 func (t *Tree) remove(segments []string) {
 	if _, found := t.Find(strings.Join(segments, ".")); !found {
 		return
@@ -144,21 +140,21 @@ func (t *Tree) remove(segments []string) {
 	t.root = t.changeable(t.root)
 	node := t.root
 	for _, segment := range segments[:len(segments)-1] {
-		child := t.changeable(node[segment].(map[string]any)) // as it was found
+		child := t.changeable(node[segment].(map[string]any)) // cannot panic: the path was found
 		node[segment] = child
 		node = child
 	}
 	delete(node, segments[len(segments)-1])
 }
 
-// Keys are the paths of the leaves, sorted (STA-1).
+// Keys returns the paths of the leaves, sorted (STA-1).
 func (t *Tree) Keys() []string {
 	keys := leafPaths(nil, "", t.root)
 	slices.Sort(keys)
 	return keys
 }
 
-// Leaves are the dot-paths to all that is no branch in a tree, in any order.
+// Leaves returns the dot-paths of all leaves in a tree, in any order.
 func Leaves(tree map[string]any) []string { return leafPaths(nil, "", tree) }
 
 func leafPaths(keys []string, prefix string, node map[string]any) []string {
@@ -172,12 +168,12 @@ func leafPaths(keys []string, prefix string, node map[string]any) []string {
 	return keys
 }
 
-// Check refuses keys that a dot-path could never reach: empty ones, and those with
-// a dot (STA-7). Of several it names the first by the order of names (DET-3).
+// Check returns an error if the tree has a key that no dot-path can reach: an empty one, or one
+// with a dot (STA-7). The error names the first such key in the order of names (DET-3).
 func Check(tree map[string]any) error { return checkTree(tree, "") }
 
 func checkTree(tree map[string]any, prefix string) error {
-	names := make([]string, 0, len(tree)) // slices.Sorted of maps.Keys costs every turn three allocations
+	names := make([]string, 0, len(tree)) // slices.Sorted of maps.Keys would cost every turn three allocations
 	for name := range tree {
 		names = append(names, name)
 	}
@@ -198,14 +194,14 @@ func checkTree(tree map[string]any, prefix string) error {
 	return nil
 }
 
-// nestedHint shows a.b as {a: {b: …}}.
+// nestedHint formats a.b as {a: {b: …}}.
 func nestedHint(dotted string) string {
 	segments := strings.Split(dotted, ".")
 	return "{" + strings.Join(segments, ": {") + ": …" + strings.Repeat("}", len(segments))
 }
 
-// tidyCopy is a deep copy of a tree without nil entries: setting nil deletes
-// (STA-2). Nil branches become empty ones, so that paths can grow below them.
+// tidyCopy returns a deep copy of a tree without nil entries, because setting nil deletes (STA-2).
+// Nil branches become empty ones, so that paths can be set below them.
 func tidyCopy(tree map[string]any) map[string]any {
 	copied := make(map[string]any, len(tree))
 	for name, value := range tree {

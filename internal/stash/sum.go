@@ -10,36 +10,37 @@ import (
 	"github.com/adkreplay/adkreplay/internal/plain"
 )
 
-// Sum tells trees apart, and is carried on: a change of a tree costs what was there and
-// what is there now, and not what the rest of the tree holds. The zero Sum is of an empty
-// tree. It is no secret: who wants two trees of one sum and writes both can have them.
+// Sum identifies the content of a tree, and is updated incrementally: a change costs only as much
+// as the old and the new value, whatever the size of the rest of the tree. The zero Sum is that of
+// an empty tree. It is not collision-resistant: somebody who controls both trees can construct two
+// trees with the same sum.
 //
-// It is the number of branches and leaves, and the sum, modulo 2^256, of a SHA-256 for each
-// of them, over its place and, for a leaf, over its JSON. The place of what lies in the tree
-// is a SHA-256 over the place of its branch and its name.
+// It consists of the number of branches and leaves, and of the sum, modulo 2^256, of a SHA-256 for
+// each of them. That hash covers the place of the branch or leaf and, for a leaf, its JSON. A place
+// is a SHA-256 over the place of the surrounding branch and the name.
 type Sum struct {
 	count uint64
 	words [4]uint64 // the lowest first
 }
 
-// place is where in a tree something stands: zero for the tree itself.
+// place identifies a position in a tree. It is zero for the tree itself.
 type place [sha256.Size]byte
 
 func (p place) below(name string) place {
 	return sha256.Sum256(append(append(make([]byte, 0, usualText), p[:]...), name...))
 }
 
-// usualText is how long what is hashed is at most, but for long values: it is put together
-// where it costs no allocation.
+// usualText is the largest length of a text to hash, apart from long values. Such a text needs no
+// allocation.
 const usualText = 128
 
-// SumOf is the sum of a tree.
+// SumOf returns the sum of a tree.
 func SumOf(tree map[string]any) (s Sum) {
 	s.each(place{}, tree, false)
 	return s
 }
 
-// Follow makes a change at a path of the tree whose sum it is, and takes it in.
+// Follow calls change, which must change the tree at the given path only, and updates the sum.
 func (s *Sum) Follow(root *map[string]any, path string, change func() error) error {
 	segments := strings.Split(path, ".")
 	changed, was := replaced(*root, segments)
@@ -59,8 +60,8 @@ func (s *Sum) Follow(root *map[string]any, path string, change func() error) err
 	return nil
 }
 
-// replaced is what makes room for a change at a path: the shortest path at which something
-// else stands afterwards, and what does now, nil where nothing does.
+// replaced returns what a change at a path replaces: the shortest path whose value will differ
+// afterwards, and its current value, or nil if there is none.
 func replaced(root map[string]any, path []string) (changed []string, was any) {
 	node := root
 	for i, name := range path {
@@ -74,7 +75,7 @@ func replaced(root map[string]any, path []string) (changed []string, was any) {
 	return path, was
 }
 
-// value takes a value in, or out, with all that is below it.
+// value adds or, if out is set, subtracts a value, including everything below it.
 func (s *Sum) value(at place, value any, out bool) {
 	if branch, ok := value.(map[string]any); ok {
 		s.part(at[:], out)
@@ -90,7 +91,7 @@ func (s *Sum) each(at place, branch map[string]any, out bool) {
 	}
 }
 
-// part takes in, or out, the hash of a text.
+// part adds or, if out is set, subtracts the hash of a text.
 func (s *Sum) part(text []byte, out bool) {
 	hash, change, carry := sha256.Sum256(text), bits.Add64, uint64(0)
 	s.count++
@@ -103,7 +104,7 @@ func (s *Sum) part(text []byte, out bool) {
 	}
 }
 
-// Digest is the digest of the tree; zero where it is empty.
+// Digest returns the digest of the tree; it is zero if the tree is empty.
 func (s Sum) Digest() [16]byte {
 	if s.count == 0 {
 		return [16]byte{}

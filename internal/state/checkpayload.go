@@ -13,11 +13,10 @@ import (
 	"github.com/adkreplay/adkreplay/internal/safetext"
 )
 
-// CheckPayload reports whether the next crossing, where it is an event, says what
-// the crossings before it lead to: its line, and its Payload where it has one.
-// The error names the first field that differs. The text of a stream is compared
-// by its length and its end, and as a whole when the stream is complete, so that
-// checking a stream stays linear.
+// CheckPayload checks the next crossing if it is an event: its line, and its Payload if it has one,
+// must be what the crossings before it lead to. The error names the first field that differs. The
+// text of a stream is compared by its length and its end, and in full only when the stream is
+// complete, so that checking a whole stream takes linear time.
 func (f *Fold) CheckPayload(x *adk.Crossing) error {
 	if x.Kind.Class() != adk.ClassEvent {
 		return nil
@@ -39,7 +38,7 @@ func (f *Fold) CheckPayload(x *adk.Crossing) error {
 	return nil
 }
 
-// checkLine holds what an event's line carries against what is derived.
+// checkLine compares the fields in an event's line with the derived payload.
 func (f *Fold) checkLine(want any, x *adk.Crossing) error {
 	switch e := want.(type) {
 	case adk.ToolCallEvent:
@@ -71,7 +70,7 @@ func differ[T comparable](field string, want, got T) error {
 	return nil
 }
 
-// checkGate compares the one thing of a live gate that its line carries.
+// checkGate compares the one property of a live gate that its line has, its id.
 func checkGate(x *adk.Crossing) error {
 	e, ok := x.Payload.(adk.TurnGateOpen)
 	if !ok || e.Gate == nil {
@@ -80,8 +79,8 @@ func checkGate(x *adk.Crossing) error {
 	return differ("Gate.ID", x.Name, e.Gate.ID())
 }
 
-// comparePayload names the first field in which two payloads differ. given says
-// that the text of a stream is user code's own, and compared as it is.
+// comparePayload returns an error with the first field in which two payloads differ. given says
+// that user code emitted the event, so that the text of a stream is compared in full.
 func comparePayload(want, got any, given bool) error {
 	if !given {
 		switch w := want.(type) {
@@ -102,9 +101,8 @@ func comparePayload(want, got any, given bool) error {
 	return compareFields(w, g)
 }
 
-// compareUpdates compares two updates of one stream. They are most of what is
-// compared, and nearly always equal: only where they are not, their fields are
-// walked for the one that differs.
+// compareUpdates compares two updates of one stream. Most comparisons are of updates, and nearly
+// all are equal, so it compares field by field only if they are not.
 func compareUpdates(want, got adk.StreamUpdate) error {
 	wantFull, gotFull := want.Full, got.Full
 	want.Full, got.Full = "", ""
@@ -119,7 +117,7 @@ func compareUpdates(want, got adk.StreamUpdate) error {
 	return nil
 }
 
-// compareFields walks two structs of one type.
+// compareFields compares two structs of one type, field by field.
 func compareFields(want, got reflect.Value) error {
 	for i := range want.NumField() {
 		field := want.Type().Field(i)
@@ -167,7 +165,7 @@ func equalValues(want, got reflect.Value) bool {
 	}
 }
 
-// EqualResults compares what two tools gave.
+// EqualResults reports whether two tools gave the same result.
 func EqualResults(want, got adk.ToolResult) bool {
 	switch w := want.(type) {
 	case adk.Bytes:

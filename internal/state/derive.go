@@ -13,8 +13,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/canonical"
 )
 
-// This file derives what listeners hear of an event, the whole payload, from the
-// crossings before it and its own line.
+// This file derives the payload that listeners of an event observe from the crossings before the
+// event and its own line.
 
 // foldStream is a message or a thought that is being streamed (HLP-1).
 type foldStream struct {
@@ -23,32 +23,32 @@ type foldStream struct {
 	full      strings.Builder // grows in place: no delta copies the text before it (HLP-5)
 }
 
-// causedEvent is an event that an operation causes and that is still to come.
-// With strands, other calls' crossings may come between the two, and even the
-// operation's own call may have returned: an update that is reported while
-// another strand emits is emitted by that one.
+// causedEvent is an event that an operation causes and that has not been recorded yet. With
+// strands, crossings of other calls may come between the two, and even the operation's own call may
+// have returned: if a strand reports an update while another strand is emitting, the other strand
+// emits both.
 type causedEvent struct {
 	kind    adk.Kind
-	at      time.Time // the operation's, which the event has too; zero for an emit
+	at      time.Time // the time of the operation, which the event has too; zero for an emit
 	payload any
-	given   bool // by user code, as it is (EVT-10)
-	op      int  // that it lies within, 0 for none
+	given   bool // user code supplied the payload, which is emitted unchanged (EVT-10)
+	op      int  // the spanning operation that it is within, 0 for none
 }
 
-// Execution is a tool that is being executed (TOL-3).
+// Execution is an execution of a tool (TOL-3).
 type Execution struct {
 	Tool      *adk.Tool
 	Args      map[string]any // as they were given, as JSON data
 	CallID    string
 	started   bool
 	startedAt time.Time
-	handler   *Call // once the handler has been called
-	returned  bool  // the handler has
+	handler   *Call // set when the handler is called
+	returned  bool  // the handler has returned
 	failed    bool
-	ended     bool // toolExecutionEnd was told
+	ended     bool // toolExecutionEnd was recorded
 }
 
-// Origin is where an event of the call comes from (EVT-5).
+// Origin returns the origin of an event of the call (EVT-5).
 func (f *Fold) Origin(c *Call) adk.Origin {
 	o := adk.Origin{TurnID: f.TurnID}
 	if d := c.Dispatch; d != nil {
@@ -57,8 +57,8 @@ func (f *Fold) Origin(c *Call) adk.Origin {
 	return o
 }
 
-// alone are the kinds of the events that follow from one operation each, by itself: what
-// stands around something has a state of its own.
+// alone are the kinds of events of which each is the only event of its operation. Events in pairs
+// around something need state of their own.
 var alone = eventsAlone()
 
 func eventsAlone() (events [math.MaxUint8 + 1]bool) {
@@ -70,10 +70,10 @@ func eventsAlone() (events [math.MaxUint8 + 1]bool) {
 	return events
 }
 
-// caused is the place of the operation that explains an event, -1 if there is
-// none: the first of its kind and, for a report, of its time. Where goroutines
-// report through one call at once, the payload of an event tells them apart,
-// whatever time the strand has come to; a trace has none.
+// caused returns the index in c.causes of the operation that explains an event, or -1 if there is
+// none. It is the first one of the right kind and, for a report, of the right time. If goroutines
+// report through one call concurrently, the payload of the event identifies the operation, whatever
+// the time of the strand; a trace has no payloads.
 func (c *Call) caused(x *adk.Crossing) int {
 	id, told := StreamID(x.Payload)
 	best, most, all := -1, -1, 1
@@ -101,7 +101,7 @@ func (c *Call) caused(x *adk.Crossing) int {
 	return best
 }
 
-// StreamID is the id that an event is about, where it is about one.
+// StreamID returns the id of the stream or tool call that an event is about, if there is one.
 func StreamID(payload any) (id string, ok bool) {
 	switch e := payload.(type) {
 	case adk.MessageEvent:
@@ -114,7 +114,7 @@ func StreamID(payload any) (id string, ok bool) {
 	return "", false
 }
 
-// follows notes the one event that an operation causes, where it does.
+// follows records the event that an operation causes, if it causes exactly one.
 func (f *Fold) follows(c *Call, x *adk.Crossing) {
 	caused := x.Kind.Causes()
 	if len(caused) != 1 || x.Err != nil {
@@ -129,12 +129,12 @@ func (f *Fold) follows(c *Call, x *adk.Crossing) {
 	c.causes = append(c.causes, e)
 }
 
-// refused takes in that an operation which spans an event came to nothing.
+// refused removes the events of a spanning operation that failed.
 func (c *Call) refused(op int) {
 	c.causes = slices.DeleteFunc(c.causes, func(e causedEvent) bool { return e.op == op })
 }
 
-// told takes in an event that an operation caused.
+// told records that an event caused by an operation was emitted.
 func (c *Call) told(x *adk.Crossing) error {
 	at := c.caused(x)
 	if at < 0 {
@@ -144,8 +144,8 @@ func (c *Call) told(x *adk.Crossing) error {
 	return nil
 }
 
-// report takes in a report of a piece, which is a dispatch's. An event follows unless it
-// was refused.
+// report applies a report of a piece, which belongs to a dispatch. An event follows unless the
+// report was refused.
 func (f *Fold) report(c *Call, x *adk.Crossing) error {
 	if x.Err != nil {
 		return nil
@@ -173,7 +173,7 @@ func (f *Fold) report(c *Call, x *adk.Crossing) error {
 	return err
 }
 
-// met notes a stream or a tool call when it is first reported.
+// met records a stream or a tool call when it is first reported.
 func (d *Dispatch) met(space, id string) {
 	switch {
 	case space == SpaceMessage && d.messages[id] != nil,
@@ -201,7 +201,7 @@ func grow(streams map[string]*foldStream, from adk.Origin, x *adk.Crossing) adk.
 	return u
 }
 
-// merge puts what is new about a tool call over what is known (HLP-3).
+// merge updates what is known of a tool call with a report (HLP-3).
 func (f *Fold) merge(c *Call, x *adk.Crossing) (adk.ToolCallEvent, error) {
 	known := c.Dispatch.reported[x.Name]
 	if known == nil {
@@ -231,26 +231,26 @@ func (f *Fold) merge(c *Call, x *adk.Crossing) (adk.ToolCallEvent, error) {
 	return *known, err
 }
 
-// execution is what the first line of an execute says (TOL-4).
+// execution returns what the first line of an execute operation says (TOL-4).
 func (f *Fold) execution(x *adk.Crossing) Execution {
 	e := Execution{}
 	if e.Tool, _ = x.Record.(*adk.Tool); e.Tool != nil {
-		e.Args, e.CallID, _ = f.Called(e.Tool.Name(), x.Args) // what is no object is refused, and causes no event
+		e.Args, e.CallID, _ = f.Called(e.Tool.Name(), x.Args) // arguments that are no object are refused, and cause no event
 	}
 	return e
 }
 
-// toolCall is a call by its tool and a text of arguments, with what that says and the
-// call's id.
+// toolCall caches a call with textual arguments: the tool and the text, the parsed arguments, and
+// the id of the call.
 type toolCall struct {
 	tool, text string
 	args       map[string]any
 	id         string
 }
 
-// Called are the arguments that a tool is called with and the id of that call, which is empty
-// where the tool is not known. One call is reported and executed, in one run and the
-// next: the last is read once.
+// Called returns the arguments of a tool call as an object, and the id of the call, which is empty
+// if the tool is not known. A call is usually both reported and executed, and often repeated in the
+// next run, so the last one is cached.
 func (f *Fold) Called(tool string, args any) (object map[string]any, id string, err error) {
 	text, isText := canonical.TextOf(args)
 	if last := &f.lastCall; isText && last.args != nil && last.tool == tool && last.text == text {
@@ -268,10 +268,10 @@ func (f *Fold) Called(tool string, args any) (object map[string]any, id string, 
 	return object, id, nil
 }
 
-// handles takes in that the handler of a tool is called by x: c is the call. Of several
-// executions that began at once it is that of the arguments.
+// handles records that c called the handler of a tool, with the crossing x. If several executions
+// have begun, it is the one with the handler's arguments.
 func (f *Fold) handles(c *Call, handler *Call, x *adk.Crossing) {
-	var room [4]*Execution // of more than one only where goroutines begin them
+	var room [4]*Execution // there is more than one only if goroutines begin them
 	open := room[:0]
 	for _, op := range c.executes {
 		if e := &op.Execution; e.started && e.handler == nil && e.Tool != nil && e.Tool.Name() == handler.Seam.Name {
@@ -289,9 +289,10 @@ func (f *Fold) handles(c *Call, handler *Call, x *adk.Crossing) {
 	open[its].handler = handler
 }
 
-// exchange swaps what two executions of a call were thought to have led to, where this one
-// cannot have ended so: of equal ones one that has come back so, and of those that came back one whose
-// end was told.
+// exchange corrects an earlier guess about which of several concurrent executions a handler and an
+// end event belong to. If the execution over cannot have ended as it did, it is swapped with an
+// equal one that can have; and if its end was not recorded, it takes the end from another one that
+// has returned.
 func (c *Call) exchange(over *Op, failed bool) {
 	mine := &over.Execution
 	if !mine.cameBack(failed) {
@@ -313,8 +314,8 @@ func (c *Call) exchange(over *Op, failed bool) {
 	}
 }
 
-// cameBack reports whether the handler of an execution returned, and has failed or has not;
-// without one it has failed.
+// cameBack reports whether an execution can have ended so: its handler returned, with or without
+// failing. An execution without a handler must have failed.
 func (e *Execution) cameBack(failed bool) bool {
 	if e.handler == nil {
 		return failed
@@ -326,7 +327,7 @@ func (e *Execution) isToldBy(end adk.ToolExecutionEnd) bool {
 	return e.CallID == end.CallID && e.startedAt.Equal(end.StartedAt)
 }
 
-// handled takes in that a handler has returned.
+// handled records that a handler has returned.
 func (c *Call) handled(handler *Call, failed bool) {
 	for _, op := range c.executes {
 		if e := &op.Execution; e.handler == handler {
@@ -335,9 +336,9 @@ func (c *Call) handled(handler *Call, failed bool) {
 	}
 }
 
-// ExecutionFor finds the execution that an event of the call is about. Where several have
-// come back at once, as of goroutines that user code begins itself, the payload of the event
-// tells them apart; a trace has none.
+// ExecutionFor returns the execution that an event of the call is about. If several have returned,
+// as with goroutines that user code starts, the payload of the event identifies the execution; a
+// trace has no payloads.
 func (c *Call) ExecutionFor(x *adk.Crossing) *Execution {
 	var found, unhandled *Execution
 	told, says := x.Payload.(adk.ToolExecutionEnd)
@@ -369,8 +370,8 @@ func (c *Call) ExecutionFor(x *adk.Crossing) *Execution {
 	return cmp.Or(found, unhandled)
 }
 
-// exchangeStarts gives an execution that has ended the start which its end tells, where that
-// was taken for the one of another with equal arguments.
+// exchangeStarts gives an execution that has ended the start time that its end event has, if that
+// was attributed to another execution with equal arguments.
 func (c *Call) exchangeStarts(e *Execution, told adk.ToolExecutionEnd) {
 	for _, op := range c.executes {
 		if its := &op.Execution; its.started && !its.ended && its.isToldBy(told) && e.CallID == told.CallID {
@@ -393,17 +394,17 @@ func (c *Call) executionEvent(x *adk.Crossing) error {
 	return nil
 }
 
-// Payload is what the listeners hear when the next crossing, an event, is told:
-// a TurnStart, a MessageEvent and so on, from the crossings alone. The Gate of a
-// TurnGateOpen is nil, since it lives in a run only. It is nil where the
-// crossing is no event or nothing explains it.
+// Payload returns what listeners observe if the next crossing is an event: a TurnStart, a
+// MessageEvent and so on, derived from the crossings alone. The Gate of a TurnGateOpen is nil,
+// since a gate exists only during a run. Payload returns nil if the crossing is not an event or
+// nothing explains it.
 func (f *Fold) Payload(x *adk.Crossing) any {
 	payload, _ := f.derive(x)
 	return payload
 }
 
-// Filled is the next crossing with what those before it say of it: the payload of an
-// event, and the seam that a return is of.
+// Filled returns a copy of the next crossing, completed from the crossings before it: with the
+// payload of an event, or the seam of a return.
 func (f *Fold) Filled(x *adk.Crossing) *adk.Crossing {
 	filled := *x
 	if payload := f.Payload(x); payload != nil {
@@ -415,7 +416,7 @@ func (f *Fold) Filled(x *adk.Crossing) *adk.Crossing {
 	return &filled
 }
 
-// derive is Payload, and whether user code gave it as it is.
+// derive returns the result of Payload, and whether user code supplied the payload.
 func (f *Fold) derive(x *adk.Crossing) (payload any, given bool) {
 	c := f.Calls[x.Call]
 	if c == nil || x.Kind.Class() != adk.ClassEvent {
@@ -450,7 +451,7 @@ func (f *Fold) derive(x *adk.Crossing) (payload any, given bool) {
 	return nil, false
 }
 
-// deriveLoop is the payload of the loop's own events.
+// deriveLoop returns the payload of an event of the dispatch loop itself.
 func (f *Fold) deriveLoop(d *Dispatch, x *adk.Crossing) any {
 	from := f.Origin(d.Call)
 	switch x.Kind {
@@ -492,15 +493,15 @@ func (f *Fold) deriveExecution(c *Call, x *adk.Crossing) any {
 		return adk.ToolExecutionEnd{Origin: f.Origin(c), ToolName: e.Tool.Name(), CallID: e.CallID, IsError: e.failed || e.handler == nil,
 			Span: adk.Span{StartedAt: e.startedAt, EndedAt: x.At}}
 	}
-	validated, _ := e.Tool.Validate(e.Args) // what is refused starts nothing (TOL-3)
+	validated, _ := e.Tool.Validate(e.Args) // refused arguments start nothing (TOL-3)
 	return adk.ToolExecutionStart{Origin: f.Origin(c), ToolName: e.Tool.Name(), CallID: e.CallID, Args: validated, StartedAt: x.At}
 }
 
-// Ref is a thing with an id, in the space where that id is its own.
+// Ref identifies a thing by its id and the space in which the id is unique.
 type Ref struct{ Space, ID string }
 
-// The spaces of ids, in which each is its own, are the beginnings of the names that
-// transcripts give them. Streams share them with the records that are made of them.
+// The spaces of ids. Their names are the prefixes of the names in transcripts. A stream shares its
+// space with the records that are made of it.
 const (
 	SpaceTurn     = "turn"
 	SpaceDispatch = "dispatch"
@@ -511,7 +512,7 @@ const (
 	SpaceMade     = "id" // ids that the id source made for user code
 )
 
-// AnyTool stands for a tool of which nothing but that there is one is known.
+// AnyTool stands for a tool of which nothing is known.
 var AnyTool = mustTool()
 
 func mustTool() *adk.Tool {
@@ -525,16 +526,16 @@ func mustTool() *adk.Tool {
 	return t
 }
 
-// HeldStream is a message, a thought or a tool call that was being reported.
+// HeldStream is a message, a thought or a tool call that is being reported.
 type HeldStream struct {
 	// Kind is message, thought or toolCall.
 	Kind string `json:"kind"`
 	ID   string `json:"id"`
-	// Sealed tells that it was complete.
+	// Sealed says that it is complete.
 	Sealed bool `json:"sealed,omitempty"`
 	// Text is the text so far of a message or a thought.
 	Text string `json:"text,omitempty"`
-	// Tool and Args are what was known of a tool call.
+	// Tool and Args are what is known of a tool call.
 	Tool string         `json:"tool,omitempty"`
 	Args map[string]any `json:"args,omitempty"`
 }

@@ -9,31 +9,29 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Fold arrives at what an engine holds by its crossings alone (DET-8): what is
-// visible in the turn and in each dispatch, the changes that wait for a flush,
-// signals, streams, gates, and everything that is open. It is written from the
-// contract and not from the engine, so that the two can be held against each
-// other.
+// Fold derives the state of an engine from crossings alone (DET-8): what is visible in the turn and
+// in each dispatch, the changes that wait for a flush, signals, streams, gates, and everything that
+// is open. It is written from the contract and not from the engine, so that the two can be checked
+// against each other.
 //
-// Crossings go in one after the other, with Apply. Check, CheckPayload and
-// Payload are about the next crossing, the one that is not applied yet. A Fold
-// keeps nothing of a Crossing that its owner may change, so an observer can use
-// it. Time and memory are linear in what happened. It is not safe for
-// concurrent use.
+// Apply takes the crossings one after the other. Check, CheckPayload and Payload are about the next
+// crossing, which is not applied yet. A Fold keeps nothing of a Crossing that its owner may change,
+// so an observer can use it. Time and memory are linear in the length of the run. A Fold is not
+// safe for concurrent use.
 type Fold struct {
 	seq    int
-	lastID int // of the calls
+	lastID int // the last call's number
 	lastOp int
 
 	TurnID    string
 	StartedAt time.Time // of the turn
 	Cancelled bool      // the run's context is done
-	OutputDue bool      // the turn's dispatch was acked: its output stage is next
+	OutputDue bool      // the turn's dispatch was acked, so its output stage is next
 	Root      *View
-	Calls     map[int]*Call // all of them: events may belong to one that has ended
+	Calls     map[int]*Call // all of them: an event may belong to a call that has ended
 	Ops       map[int]*Op   // those that are open
 	Gates     []*Gate       // those that are open, or settled and not yet closed
-	lastCall  toolCall      // of those whose arguments came as a text; it stays for the next turn
+	lastCall  toolCall      // the last call with textual arguments; Reset keeps it
 
 	spareCalls arena[Call]
 	spareOps   arena[Op]
@@ -41,14 +39,13 @@ type Fold struct {
 	used       int     // how many of them are in use
 }
 
-// arena is memory for what one turn needs many of, so that a fold that is used
-// again does not ask for it again.
+// arena is memory for the many objects of one turn, which a fold reuses for the next turn.
 type arena[T any] struct {
 	all  []T
 	used int
 }
 
-// next is one more, in the room that is left or by itself.
+// next returns another object, from the arena if there is room.
 func (r *arena[T]) next() *T {
 	r.used++
 	if r.used > len(r.all) {
@@ -57,7 +54,7 @@ func (r *arena[T]) next() *T {
 	return &r.all[r.used-1]
 }
 
-// again gives all of it back, and makes it as large as was needed.
+// again makes all of the memory free, and enlarges it to what was needed.
 func (r *arena[T]) again() {
 	if r.used > len(r.all) {
 		r.all = make([]T, r.used)
@@ -84,7 +81,7 @@ type Op struct {
 	Number  int
 	Kind    adk.Kind
 	Call    *Call
-	change  foldDelta // of store, mutate and delete
+	change  foldDelta // for store, mutate and delete
 	refused bool      // an ack that comes after a signal
 
 	Execution Execution
@@ -101,12 +98,12 @@ type foldDelta struct {
 type Dispatch struct {
 	Call    *Call
 	Visible *View
-	Above   *Dispatch // that it was called from, which the queue is flushed to
-	Source  *View     // of its caller; nil when called alone
+	Above   *Dispatch // the dispatch that called it, to which it flushes its queue
+	Source  *View     // the caller's view; nil for a standalone dispatch
 
 	ID          string
 	startedAt   time.Time
-	iteratingAt time.Time // when the present iteration started
+	iteratingAt time.Time // when the current iteration started
 	Iteration   int
 	Started     int // how many iterations were started
 
@@ -116,28 +113,28 @@ type Dispatch struct {
 	messages map[string]*foldStream
 	thoughts map[string]*foldStream
 	reported map[string]*adk.ToolCallEvent
-	Streams  []Ref // all of these, in the order in which they were met
+	Streams  []Ref // all of these, in the order of their first reports
 }
 
-// Gate is a gate that somebody waits for.
+// Gate is a gate with a waiting operation.
 type Gate struct {
 	ID         string
 	Op         int
 	Call       *Call
 	at         time.Time
-	opened     bool   // turnGateOpen was told
-	closed     bool   // turnGateClosed was told
-	refused    bool   // it was asked for in an aborted run, or while one of its id was open
-	Result, by string // once it has settled
+	opened     bool   // turnGateOpen was recorded
+	closed     bool   // turnGateClosed was recorded
+	refused    bool   // it was asked for in an aborted run, or while another gate with its id was open
+	Result, by string // set when it has settled
 }
 
-// New is a fold before the first crossing.
+// New returns a fold before the first crossing.
 func New() *Fold {
 	return &Fold{Calls: map[int]*Call{}, Ops: map[int]*Op{}}
 }
 
-// Reset makes it a fold before the first crossing again, with the memory that it
-// has: what Seen gave is not good any more.
+// Reset returns the fold to its initial state but keeps its memory. The views that Seen returned
+// become invalid.
 func (f *Fold) Reset() {
 	clear(f.Calls)
 	clear(f.Ops)
@@ -149,8 +146,8 @@ func (f *Fold) Reset() {
 	*f = Fold{Calls: f.Calls, Ops: f.Ops, spareCalls: f.spareCalls, spareOps: f.spareOps, views: f.views, lastCall: f.lastCall}
 }
 
-// Apply takes the next crossing in. The error says why no engine tells it at
-// this point; the fold has then taken in what it could, and can go on.
+// Apply takes in the next crossing. The error says why no engine may record it at this point; the
+// fold has then applied what it could and can go on.
 func (f *Fold) Apply(x *adk.Crossing) error {
 	f.seq++
 	if err := f.apply(x); err != nil {
@@ -194,7 +191,7 @@ func (f *Fold) apply(x *adk.Crossing) error {
 	return f.operate(c, x)
 }
 
-// enter takes in that a seam call begins.
+// enter applies the beginning of a seam call.
 func (f *Fold) enter(x *adk.Crossing) error {
 	if x.ID <= f.lastID {
 		return fmt.Errorf("call %d has begun before", x.ID)
@@ -225,7 +222,7 @@ func (f *Fold) enter(x *adk.Crossing) error {
 	return nil
 }
 
-// enterRoot takes in the first crossing: what the caller handed in (RUN-7).
+// enterRoot applies the first crossing: what the caller supplied (RUN-7).
 func (f *Fold) enterRoot(c *Call, x *adk.Crossing) error {
 	if f.Root != nil {
 		c.visible = f.Root
@@ -250,7 +247,7 @@ func (f *Fold) dispatch(c *Call, visible, source *View) {
 		messages: map[string]*foldStream{}, thoughts: map[string]*foldStream{}, reported: map[string]*adk.ToolCallEvent{}}
 }
 
-// leave takes in that a seam call has returned.
+// leave applies the return of a seam call.
 func (f *Fold) leave(x *adk.Crossing) error {
 	c := f.Calls[x.ID]
 	if c == nil || c.Ended {
@@ -269,8 +266,8 @@ func (f *Fold) leave(x *adk.Crossing) error {
 	return nil
 }
 
-// end marks the call as ended. As all calls are kept, the room that its lists
-// took is not.
+// end marks the call as ended. The fold keeps all calls, so end frees the memory of their empty
+// lists.
 func (c *Call) end() {
 	c.Ended = true
 	if len(c.causes) == 0 {
@@ -281,7 +278,7 @@ func (c *Call) end() {
 	}
 }
 
-// ParentID is the number of the caller, 0 for the run.
+// ParentID returns the number of the caller, or 0 for the run.
 func (c *Call) ParentID() int {
 	if c.Parent == nil {
 		return 0
@@ -289,7 +286,7 @@ func (c *Call) ParentID() int {
 	return c.Parent.ID
 }
 
-// begin takes in the first line of a spanning operation.
+// begin applies the first line of a spanning operation.
 func (f *Fold) begin(c *Call, x *adk.Crossing) error {
 	if x.Op <= f.lastOp {
 		return fmt.Errorf("operation %d has begun before", x.Op)
@@ -314,7 +311,7 @@ func (f *Fold) begin(c *Call, x *adk.Crossing) error {
 	return nil
 }
 
-// finish takes in the last line of a spanning operation.
+// finish applies the last line of a spanning operation.
 func (f *Fold) finish(c *Call, x *adk.Crossing) error {
 	op := f.Ops[x.Op]
 	if op == nil || op.Kind != x.Kind || op.Call != c {
@@ -326,7 +323,7 @@ func (f *Fold) finish(c *Call, x *adk.Crossing) error {
 	}
 	switch x.Kind {
 	case adk.KindStore, adk.KindMutate, adk.KindDelete:
-		// On a turn context the storage alone is called (RUN-13).
+		// On a turn context only the storage is called (RUN-13).
 		if d := c.Dispatch; d != nil && x.Err == nil {
 			d.take(op.change)
 		}
@@ -350,7 +347,7 @@ func (f *Fold) finish(c *Call, x *adk.Crossing) error {
 	return nil
 }
 
-// close takes in that the wait for a gate is over.
+// close applies the end of the wait for a gate.
 func (f *Fold) close(x *adk.Crossing) error {
 	g := f.gate(func(g *Gate) bool { return g.Op == x.Op })
 	f.Gates = Without(f.Gates, g)
@@ -363,7 +360,7 @@ func (f *Fold) close(x *adk.Crossing) error {
 	return nil
 }
 
-// ack takes in the first line of an ack: from here on the dispatch is signalled.
+// ack applies the first line of an ack. From here on the dispatch is signalled.
 func (f *Fold) ack(c *Call, op *Op) error {
 	d := c.Dispatch
 	if d == nil {
@@ -374,7 +371,7 @@ func (f *Fold) ack(c *Call, op *Op) error {
 	return nil
 }
 
-// operate takes in an operation of one line.
+// operate applies an operation of one line.
 func (f *Fold) operate(c *Call, x *adk.Crossing) error {
 	if x.Kind.Touches() == adk.TouchStream {
 		return f.report(c, x)
@@ -409,8 +406,8 @@ func (f *Fold) nack(c *Call, x *adk.Crossing) error {
 	return nil
 }
 
-// event takes in an event: what it says about the loop, and that the operation
-// which caused it has been told of.
+// event applies an event: what it says about the loop, or that the operation which caused it has
+// its event.
 func (f *Fold) event(c *Call, x *adk.Crossing) error {
 	if alone[x.Kind] {
 		return c.told(x)
@@ -435,8 +432,8 @@ func (f *Fold) event(c *Call, x *adk.Crossing) error {
 	return nil
 }
 
-// event takes in the events of the loop itself, with the flush that comes
-// before the end of an iteration and of the dispatch (DEL-2, DEL-3).
+// event applies the events of the loop itself, including the flush before the end of an iteration
+// or of the dispatch (DEL-2, DEL-3).
 func (d *Dispatch) event(x *adk.Crossing, cancelled bool) {
 	switch x.Kind {
 	case adk.KindDispatchStart:
@@ -449,8 +446,8 @@ func (d *Dispatch) event(x *adk.Crossing, cancelled bool) {
 	}
 }
 
-// Flushes reports whether what is queued was flushed before the end of an
-// iteration or of the dispatch, and not discarded (DEL-2, DEL-3).
+// Flushes reports whether the queued changes are flushed, and not discarded, before the end of an
+// iteration or of the dispatch (DEL-2, DEL-3).
 func (d *Dispatch) Flushes(end *adk.Crossing, cancelled bool) bool {
 	if end.Kind == adk.KindDispatchEnd {
 		return end.Status == adk.StatusAck
@@ -458,7 +455,7 @@ func (d *Dispatch) Flushes(end *adk.Crossing, cancelled bool) bool {
 	return !d.Nacked && !cancelled
 }
 
-// flush applies what is queued to what is above, in order, or discards it.
+// flush applies the queued changes to the caller's view, in order, or discards them.
 func (d *Dispatch) flush(keep bool) {
 	if keep && d.Source != nil {
 		for _, change := range d.Queue {
@@ -478,10 +475,10 @@ func (d *Dispatch) take(change foldDelta) {
 	d.Queue = append(d.Queue, change)
 }
 
-// name is the name of a dispatch that user code called; empty for the turn's own.
+// name returns the name of a dispatch that user code called; it is empty for the turn's own.
 func (d *Dispatch) name() string { return d.Call.Seam.Name }
 
-// fact takes in what nobody called.
+// fact applies a fact.
 func (f *Fold) fact(c *Call, x *adk.Crossing) error {
 	switch x.Kind {
 	case adk.KindCancel:
@@ -522,12 +519,12 @@ func (f *Fold) gate(is func(*Gate) bool) *Gate {
 	return nil
 }
 
-// openGate is the gate of an id that has not settled; there is one at the most (GAT-5).
+// openGate returns the gate with an id that is open and not settled; there is at most one (GAT-5).
 func (f *Fold) openGate(id string) *Gate {
 	return f.gate(func(g *Gate) bool { return g.ID == id && !g.refused && g.Result == "" })
 }
 
-// gateFor finds the gate that an event of the call is about.
+// gateFor returns the gate that an event of the call is about.
 func (f *Fold) gateFor(c *Call, x *adk.Crossing) *Gate {
 	open := x.Kind == adk.KindTurnGateOpen
 	return f.gate(func(g *Gate) bool {
@@ -557,8 +554,8 @@ func isOrNot(ok bool) string {
 	return "is not"
 }
 
-// Without takes one out of a list. It looks from the end: what began last mostly ends
-// first, however much is open.
+// Without removes an element from a list, in place. It searches from the end: usually what began
+// last ends first, so this is fast however long the list is.
 func Without[T comparable](list []T, one T) []T {
 	for i := len(list) - 1; i >= 0; i-- {
 		if list[i] == one {
@@ -568,8 +565,8 @@ func Without[T comparable](list []T, one T) []T {
 	return list
 }
 
-// StateDigest is the digests of all that the handles of a call see at this point, in
-// order (DET-8). Of a call that has not begun it is empty.
+// StateDigest returns the digests of everything that the handles of a call see at this point, in
+// order (DET-8). It is empty for a call that has not begun.
 func (f *Fold) StateDigest(call int) adk.StateDigest {
 	if v := f.Seen(call); v != nil {
 		return v.StateDigest()
@@ -577,7 +574,7 @@ func (f *Fold) StateDigest(call int) adk.StateDigest {
 	return adk.StateDigest{}
 }
 
-// Digest is StateDigest as one, at the cost of what has changed.
+// Digest returns the single digest of the StateDigest. Its cost depends only on what has changed.
 func (f *Fold) Digest(call int) adk.Digest {
 	if v := f.Seen(call); v != nil {
 		return v.Digest()
@@ -585,7 +582,7 @@ func (f *Fold) Digest(call int) adk.Digest {
 	return adk.StateDigest{}.Digest()
 }
 
-// FormerDigest is Digest as traces of format 4 and before have it.
+// FormerDigest returns the digest as traces of format 4 and older have it.
 func (f *Fold) FormerDigest(call int) adk.Digest {
 	if v := f.Seen(call); v != nil {
 		return v.FormerDigest()
@@ -593,8 +590,8 @@ func (f *Fold) FormerDigest(call int) adk.Digest {
 	return adk.StateDigest{}.Digest()
 }
 
-// Check reports whether the next crossing, where it is a state, gives the digest
-// that the crossings before it lead to (DET-8).
+// Check checks the digest of the next crossing, if it is a state, against the crossings before it
+// (DET-8).
 func (f *Fold) Check(x *adk.Crossing) error {
 	if x.Kind != adk.KindState {
 		return nil
@@ -605,11 +602,11 @@ func (f *Fold) Check(x *adk.Crossing) error {
 	return nil
 }
 
-// Turn is what is visible in the turn; nil before the first crossing.
+// Turn returns what is visible in the turn; nil before the first crossing.
 func (f *Fold) Turn() *View { return f.Root }
 
-// SeamOf is the path of the seam call that a crossing belongs to; of a call and
-// a return it is that call.
+// SeamOf returns the path of the seam of the call that a crossing belongs to. A call or a return
+// belongs to its own call.
 func (f *Fold) SeamOf(x *adk.Crossing) string {
 	id := x.Call
 	switch x.Kind {
@@ -624,8 +621,8 @@ func (f *Fold) SeamOf(x *adk.Crossing) string {
 	return ""
 }
 
-// Seen is what the handles of a call see: that of the turn, or of the dispatch
-// it belongs to; nil for a call that has not begun.
+// Seen returns what the handles of a call see: the view of the turn, or of the dispatch that it
+// belongs to. It is nil for a call that has not begun.
 func (f *Fold) Seen(call int) *View {
 	if c := f.Calls[call]; c != nil {
 		return c.visible
@@ -633,7 +630,7 @@ func (f *Fold) Seen(call int) *View {
 	return nil
 }
 
-// OpOf is the number of the operation that an execution is of, 0 for none.
+// OpOf returns the number of the operation of an execution, or 0 if there is none.
 func (c *Call) OpOf(e *Execution) int {
 	for _, op := range c.executes {
 		if &op.Execution == e {
@@ -643,7 +640,8 @@ func (c *Call) OpOf(e *Execution) int {
 	return 0
 }
 
-// OpHandledBy is the number of the execution whose handler is a call.
+// OpHandledBy returns the number of the operation whose tool's handler is the given call, or 0 if
+// there is none.
 func (c *Call) OpHandledBy(call int) int {
 	for _, op := range c.executes {
 		if h := op.Execution.handler; h != nil && h.ID == call {
@@ -653,7 +651,7 @@ func (c *Call) OpHandledBy(call int) int {
 	return 0
 }
 
-// Open are the calls that have not returned, in the order in which they began.
+// Open returns the calls that have not returned, in the order in which they began.
 func (f *Fold) Open() (calls []*Call) {
 	for _, c := range f.Calls {
 		if !c.Ended {
@@ -664,7 +662,7 @@ func (f *Fold) Open() (calls []*Call) {
 	return calls
 }
 
-// Running are the operations of a call that are not done, in their order.
+// Running returns the operations of a call that are not done, in order.
 func (f *Fold) Running(c *Call) (ops []*Op) {
 	for _, op := range f.Ops {
 		if op.Call == c {
@@ -675,7 +673,7 @@ func (f *Fold) Running(c *Call) (ops []*Op) {
 	return ops
 }
 
-// Standalone reports whether the run is a dispatch that was called alone.
+// Standalone reports whether the run is a standalone dispatch.
 func (f *Fold) Standalone() bool {
 	for _, c := range f.Calls {
 		if c.Parent == nil && c.Dispatch != nil && c.Dispatch.Visible == f.Root {
@@ -685,7 +683,7 @@ func (f *Fold) Standalone() bool {
 	return false
 }
 
-// Stream is a stream of the dispatch, a new one where it is not known.
+// Stream returns a stream of the dispatch. The stream must be one of d.Streams.
 func (d *Dispatch) Stream(s Ref) HeldStream {
 	switch s.Space {
 	case SpaceMessage:

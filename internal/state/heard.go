@@ -10,25 +10,25 @@ import (
 	"github.com/adkreplay/adkreplay/internal/plain"
 )
 
-// This file derives the payloads of events each of whose fields says, by its tag in
-// package adk, which field of a crossing gives it. Only an event that tells of more than
-// one line before it, as of a stream or of what it ends, has a case in derive.go.
+// This file derives the payloads of events in which each field names, by its tag in package adk,
+// the field of a crossing that supplies it. Only an event that depends on more than one earlier
+// line, such as the event of a stream or of an end, needs a case in derive.go.
 
-// saidBy is the tag of a field of a payload: the field of a crossing that says it.
+// saidBy is the key of that tag.
 const saidBy = "crossing"
 
-// heardEvent is how the payload of such an event is put together.
+// heardEvent describes how to build the payload of such an event.
 type heardEvent struct {
-	origin []int       // of the field that is the Origin; nil where there is none
-	caused []heardPart // what the line of the operation says that causes it
-	own    []heardPart // what the event's own line says
-	rooms  sync.Pool   // of payloads to be filled
+	origin []int       // the index of the Origin field; nil if there is none
+	caused []heardPart // fields that the line of the causing operation supplies
+	own    []heardPart // fields that the event's own line supplies
+	rooms  sync.Pool   // reusable payloads
 }
 
-// heardPart is one field of a payload, and the field of a crossing that says it.
+// heardPart is the index of a field of a payload, and of the crossing's field that supplies it.
 type heardPart struct{ to, from []int }
 
-// heardEvents has them by the kind of the event.
+// heardEvents holds the descriptions by the kind of the event; nil where there is none.
 var heardEvents = everyHeardEvent()
 
 func everyHeardEvent() (all [math.MaxUint8 + 1]*heardEvent) {
@@ -40,7 +40,7 @@ func everyHeardEvent() (all [math.MaxUint8 + 1]*heardEvent) {
 	return all
 }
 
-// heardOf is nil where a field of the payload does not say where it stands.
+// heardOf returns nil if a field of the payload has no such tag.
 func heardOf(kind adk.Kind, payload reflect.Type) *heardEvent {
 	h := &heardEvent{rooms: sync.Pool{New: func() any { return reflect.New(payload).Interface() }}}
 	for to := range payload.Fields() {
@@ -61,8 +61,8 @@ func heardOf(kind adk.Kind, payload reflect.Type) *heardEvent {
 	return h
 }
 
-// isOfOperation reports whether a field of an event stands in the line of the operation
-// that causes it, and not in its own. What lies within an operation has a time of its own.
+// isOfOperation reports whether the line of the causing operation supplies a field of an event, and
+// not the event's own line. An event within a spanning operation has its own time.
 func isOfOperation(event adk.Kind, field string) bool {
 	if field == "At" {
 		return alone[event] && !slices.ContainsFunc(adk.Kinds(), func(k adk.Kind) bool {
@@ -74,14 +74,14 @@ func isOfOperation(event adk.Kind, field string) bool {
 	})
 }
 
-// ofOperation is what listeners hear of an event, as far as the operation that causes it
-// says so.
+// ofOperation returns the payload of an event, filled as far as the operation that causes it
+// supplies it.
 func (h *heardEvent) ofOperation(from adk.Origin, x *adk.Crossing) any {
 	return h.payload(nil, from, h.caused, x)
 }
 
-// whole is what listeners hear of an event: what its operation says, nil where none causes
-// it, and what its own line does.
+// whole returns the payload of an event. ofOperation is the part that its operation supplied, or
+// nil if no operation causes it; the event's own line supplies the rest.
 func (h *heardEvent) whole(ofOperation any, from adk.Origin, x *adk.Crossing) any {
 	if ofOperation != nil && len(h.own) == 0 {
 		return ofOperation
@@ -106,8 +106,8 @@ func (h *heardEvent) payload(known any, from adk.Origin, parts []heardPart, x *a
 	return payload.Interface()
 }
 
-// hear sets a field to what a crossing says, of which nothing is kept that its owner may
-// change. What is not of the field's type is not there.
+// hear sets a payload's field to a crossing's field, without keeping anything that the crossing's
+// owner may change. A value that does not fit the field's type is left out.
 func hear(to, from reflect.Value) {
 	switch {
 	case from.Type() == reflect.TypeFor[any]():
@@ -121,7 +121,7 @@ func hear(to, from reflect.Value) {
 	case !from.IsValid():
 	case from.Type().AssignableTo(to.Type()):
 		to.Set(from)
-	case from.Kind() == reflect.String && to.Kind() == reflect.String: // a text of a type of its own
+	case from.Kind() == reflect.String && to.Kind() == reflect.String: // a text of a named type
 		to.Set(from.Convert(to.Type()))
 	}
 }

@@ -6,28 +6,29 @@ import (
 	"github.com/adkreplay/adkreplay/internal/ordered"
 )
 
-// ShownTokens counts the tokens of what an executor can put into a prompt. Of views that
-// grow it counts each record once, and looks at those that are new. It is made by NewShownTokens.
+// ShownTokens counts the tokens of what an executor can put into a prompt. It counts each record
+// only once, and for a view that grows it examines only what is new. NewShownTokens makes one.
 type ShownTokens struct {
 	encoding adk.Encoding
 	worth    map[adk.Record]int // tokens of records, each counted once
-	of       *View              // that was counted last
+	of       *View              // the view that was counted last
 	sets     [sets]shownSet
 }
 
-// shownSet are the tokens of a set that was counted: those of its first record, of its
-// first two, and so on, as of a moment.
+// shownSet holds the running totals of a set that was counted: up[i] is the number of tokens of the
+// first i+1 records at the moment asked.
 type shownSet struct {
 	up    []int
 	asked ordered.Moment
 }
 
-// NewShownTokens counts in an encoding; empty is adk.EncodingO200kBase.
+// NewShownTokens returns a counter for an encoding; "" means adk.EncodingO200kBase.
 func NewShownTokens(encoding adk.Encoding) *ShownTokens {
 	return &ShownTokens{encoding: encoding, worth: map[adk.Record]int{}}
 }
 
-// Of are the tokens of the prompt, the instructions and the texts of all records of a view.
+// Of returns the number of tokens of the prompt, the instructions and the texts of all records of a
+// view.
 func (s *ShownTokens) Of(v *View) int {
 	if s.of != v {
 		s.of, s.sets = v, [sets]shownSet{}
@@ -63,7 +64,7 @@ func (s *ShownTokens) record(record adk.Record) int {
 	return tokens
 }
 
-// textsOf are the texts of a record that a model may read.
+// textsOf returns the texts of a record that a model may read.
 func textsOf(record adk.Record) []*adk.Tokenizable {
 	switch r := record.(type) {
 	case interface{ Content() *adk.Tokenizable }:

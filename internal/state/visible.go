@@ -14,8 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/stash"
 )
 
-// View is all that can be seen through a turn or a dispatch context, as a
-// Fold arrives at it.
+// View is everything that can be seen through a turn or a dispatch context, as a Fold derives it.
 type View struct {
 	SystemPrompt *adk.Tokenizable
 	Sets         [sets]ordered.Set[string, adk.Record]
@@ -24,19 +23,20 @@ type View struct {
 
 	chains     [sets]digest.Chain[adk.Digest]
 	toolsChain digest.Chain[adk.Digest]
-	former     *formerLists // nil until FormerDigest is asked for
+	former     *formerLists // nil until FormerDigest is called
 }
 
-// formerLists are the digests of all records, for who hashes all of them at each state.
+// formerLists are the digests of all records, for the old digest that hashes all of them at each
+// state.
 type formerLists struct {
 	sets  [sets]ordered.Derived[string, adk.Record, adk.Digest]
 	tools ordered.Derived[string, *adk.Tool, adk.Digest]
 }
 
-// sets is how many sets a context has: one for each collection but the tools.
+// sets is the number of sets of a context: one for each collection except the tools.
 const sets = len(adk.StateDigest{}.Lists) - 1
 
-// SetOrder is the sets in the order of a state, with what they hold.
+// SetOrder lists the sets in the order of a state digest, with the kind of records that they hold.
 var SetOrder = setOrder()
 
 func setOrder() (order [sets]struct {
@@ -52,7 +52,7 @@ func setOrder() (order [sets]struct {
 	return order
 }
 
-// SetIndex is the place of a collection among the sets.
+// SetIndex returns the index of a collection among the sets, or -1.
 func SetIndex(of adk.CollectionName) int {
 	for i, set := range SetOrder {
 		if set.Of == of {
@@ -62,7 +62,7 @@ func SetIndex(of adk.CollectionName) int {
 	return -1
 }
 
-// view is an empty one, in the room of an earlier turn's where there is one.
+// view returns an empty view. It reuses the memory of an earlier turn's if it can.
 func (f *Fold) view() *View {
 	if f.used == len(f.views) {
 		f.views = append(f.views, &View{})
@@ -71,7 +71,7 @@ func (f *Fold) view() *View {
 	return f.views[f.used-1]
 }
 
-// clear makes the view an empty one, of which nothing is known.
+// clear makes the view empty.
 func (v *View) clear() {
 	for i := range v.Sets {
 		v.Sets[i].Clear()
@@ -81,7 +81,7 @@ func (v *View) clear() {
 	v.chains, v.toolsChain = [sets]digest.Chain[adk.Digest]{}, digest.Chain[adk.Digest]{}
 }
 
-// beginning is what a run begins with (RUN-7): what the first crossing carries.
+// beginning returns the view at the beginning of a run (RUN-7): what the first crossing carries.
 func (f *Fold) beginning(x *adk.Crossing) *View {
 	v := f.view()
 	v.SystemPrompt = adk.NewTokenizable(x.Text)
@@ -106,7 +106,7 @@ func (f *Fold) beginning(x *adk.Crossing) *View {
 	return v
 }
 
-// copyOf is what a dispatch begins with (DSP-9, STA-6).
+// copyOf returns the view at the beginning of a dispatch: a copy of v (DSP-9, STA-6).
 func (f *Fold) copyOf(v *View) *View {
 	c := f.view()
 	c.SystemPrompt = v.SystemPrompt
@@ -120,18 +120,18 @@ func (f *Fold) copyOf(v *View) *View {
 	return c
 }
 
-// release lets go of what a dispatch saw that is over.
+// release frees what a dispatch saw, except its prompt, when it is over.
 func (v *View) release() {
 	prompt := v.SystemPrompt
 	v.clear()
 	v.SystemPrompt = prompt
 }
 
-// Prompt is the system prompt.
+// Prompt returns the system prompt.
 func (v *View) Prompt() string { return v.SystemPrompt.String() }
 
-// Records are the records of one collection, in order, in a fresh slice; the
-// tools are one of them.
+// Records returns the records of one collection, in order, in a new slice. The tools are a
+// collection too.
 func (v *View) Records(of adk.CollectionName) []adk.Record {
 	if of == adk.Tools {
 		all := make([]adk.Record, 0, v.Tools.Len())
@@ -146,7 +146,7 @@ func (v *View) Records(of adk.CollectionName) []adk.Record {
 	return nil
 }
 
-// Len is how many records a collection has.
+// Len returns the number of records of a collection.
 func (v *View) Len(of adk.CollectionName) int {
 	if of == adk.Tools {
 		return v.Tools.Len()
@@ -157,7 +157,7 @@ func (v *View) Len(of adk.CollectionName) int {
 	return 0
 }
 
-// At is a record of a collection by its place, from 0 to Len less one.
+// At returns the record of a collection at an index from 0 to Len-1.
 func (v *View) At(of adk.CollectionName, place int) adk.Record {
 	if of == adk.Tools {
 		return v.Tools.At(place)
@@ -165,14 +165,14 @@ func (v *View) At(of adk.CollectionName, place int) adk.Record {
 	return v.Sets[SetIndex(of)].At(place)
 }
 
-// StashKeys are the dot-paths of the stash's leaves, sorted (STA-1).
+// StashKeys returns the dot-paths of the stash's leaves, sorted (STA-1).
 func (v *View) StashKeys() []string {
 	keys := stash.Leaves(v.Values.Tree)
 	slices.Sort(keys)
 	return keys
 }
 
-// Stash is a copy of the stash's nested tree, nil where it is empty.
+// Stash returns a copy of the stash's nested tree, or nil if there is none.
 func (v *View) Stash() map[string]any {
 	if v.Values.Tree == nil {
 		return nil
@@ -180,8 +180,8 @@ func (v *View) Stash() map[string]any {
 	return plain.Copy(v.Values.Tree).(map[string]any)
 }
 
-// Digest is the digest of it all (DET-8), at the cost of what has changed since it was
-// asked for last.
+// Digest returns the digest of everything in the view (DET-8). Its cost depends only on what has
+// changed since the last call.
 func (v *View) Digest() adk.Digest {
 	lists := digest.Begin(v.SystemPrompt.Digest())
 	for i := range v.Sets {
@@ -191,8 +191,8 @@ func (v *View) Digest() adk.Digest {
 	return lists.End(v.Values.sum.Digest())
 }
 
-// FormerDigest is the digest of it all as traces of format 4 and before have it, at the
-// cost of all that there is.
+// FormerDigest returns the digest as traces of format 4 and older have it. Its cost depends on the
+// size of the whole view.
 func (v *View) FormerDigest() adk.Digest {
 	if v.former == nil {
 		v.former = &formerLists{}
@@ -208,7 +208,7 @@ func (v *View) FormerDigest() adk.Digest {
 	return lists.End(stash)
 }
 
-// StateDigest is the digests of it all, in order (DET-8).
+// StateDigest returns the digests of everything in the view, in order (DET-8).
 func (v *View) StateDigest() adk.StateDigest {
 	s := adk.StateDigest{Prompt: v.SystemPrompt.Digest(), Stash: v.Values.sum.Digest()}
 	for i, set := range SetOrder {
@@ -225,7 +225,7 @@ func digestsOf[V adk.Record](set *ordered.Set[string, V]) (all []adk.Digest) {
 	return all
 }
 
-// fault says why a change cannot be one of its kind.
+// fault returns why a change is not valid for an operation of its kind, or nil.
 func (change foldDelta) fault(kind adk.Kind) error {
 	at := SetIndex(change.of)
 	switch {
@@ -241,8 +241,8 @@ func (change foldDelta) fault(kind adk.Kind) error {
 	return nil
 }
 
-// change makes a change of a set, and reports whether a record was there under
-// the key (RUN-12, DEL-4).
+// change makes a change of a set, and reports whether there was a record with the key before
+// (RUN-12, DEL-4).
 func (v *View) change(change foldDelta) (was bool) {
 	at := SetIndex(change.of)
 	if at < 0 {
@@ -255,7 +255,7 @@ func (v *View) change(change foldDelta) (was bool) {
 	return was
 }
 
-// edit takes in an add or a remove by user code's own hand (RUN-13).
+// edit applies an add or a remove operation of user code (RUN-13).
 func (v *View) edit(x *adk.Crossing) error {
 	change := foldDelta{of: x.Collection, record: x.Record, key: x.Key}
 	if err := change.fault(x.Kind); err != nil || x.Err != nil {
@@ -267,7 +267,7 @@ func (v *View) edit(x *adk.Crossing) error {
 	return nil
 }
 
-// editTools takes in a change of the registry (TOL-6).
+// editTools applies a change of the tool registry (TOL-6).
 func (v *View) editTools(x *adk.Crossing) error {
 	if x.Err != nil {
 		return nil
@@ -293,7 +293,7 @@ func (v *View) editTools(x *adk.Crossing) error {
 	return nil
 }
 
-// prune removes the ephemeral tools and gives their names, in order.
+// prune removes the ephemeral tools and returns their names, in order.
 func (v *View) prune() (pruned []string) {
 	for tool := range v.Tools.Values() {
 		if tool.Ephemeral() {
@@ -306,13 +306,13 @@ func (v *View) prune() (pruned []string) {
 	return pruned
 }
 
-// foldStash is a nested tree of plain data (STA). Maps of any are branches, and
-// everything else is a leaf.
+// foldStash is a nested tree of plain data (STA). A map[string]any is a branch; everything else is
+// a leaf.
 type foldStash struct {
 	Tree map[string]any
 	sum  stash.Sum
-	// shared says that a copy has branches of the tree: but for those that are its own, by
-	// their addresses, none is changed in its place.
+	// shared says that a copy shares branches of the tree. Then no branch may be changed in place,
+	// except those in own, by their addresses.
 	shared bool
 	own    map[uintptr]bool
 }
@@ -322,7 +322,8 @@ func (s *foldStash) copyOf() foldStash {
 	return *s
 }
 
-// changeable is a branch, nil where there is none, that no copy has.
+// changeable returns a branch that no copy shares: the branch itself, a clone of it, or a new one
+// if it is nil.
 func (s *foldStash) changeable(branch map[string]any) map[string]any {
 	switch {
 	case branch == nil:
@@ -341,7 +342,7 @@ func (s *foldStash) changeable(branch map[string]any) map[string]any {
 	return branch
 }
 
-// set puts a value at a dot-path; nil removes what is there (STA-1 to STA-5).
+// set sets the value at a dot-path; nil removes what is there (STA-1 to STA-5).
 func (s *foldStash) set(path string, value any) error {
 	return s.sum.Follow(&s.Tree, path, func() error { return s.put(path, value) })
 }
@@ -357,7 +358,7 @@ func (s *foldStash) put(path string, value any) error {
 		case there && !ok:
 			return fmt.Errorf("path %q leads below %q, which is a leaf (STA-4)", path, segment)
 		case !there && value == nil:
-			return nil // nothing there to remove
+			return nil // there is nothing to remove
 		}
 		branch = s.changeable(branch)
 		node[segment] = branch
@@ -379,8 +380,7 @@ func splitPath(path string) (above []string, last string) {
 	return segments[:len(segments)-1], segments[len(segments)-1]
 }
 
-// tidied is a deep copy of a tree in which nothing is nil: setting nil deletes
-// (STA-2).
+// tidied returns a deep copy of a tree without nil values, because setting nil deletes (STA-2).
 func tidied(tree map[string]any) map[string]any {
 	copied := make(map[string]any, len(tree))
 	for name, value := range tree {

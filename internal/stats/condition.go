@@ -11,19 +11,19 @@ import (
 	"github.com/adkreplay/adkreplay/internal/safetext"
 )
 
-// Condition is a bound that a figure must not come to, such as "tokens.out > +10%". It is made
-// by ParseCondition.
+// Condition is a limit on a figure, such as "tokens.out > +10%". It says when the figure has gone
+// too far. ParseCondition makes one.
 type Condition struct {
-	// Text is the condition as it was given, and Name the figure that it is on.
+	// Text is the condition as it was given, and Name the name of the figure.
 	Text, Name string
-	sign       string // + or - of what is measured from the other folder
+	sign       string // + or - for a limit on the change from the other folder
 	percent    bool
 	operator   string
 	bound      float64
 	lasting    bool // the bound is a duration
 }
 
-// errNoFigure is of a condition on what is no figure.
+// errNoFigure is the error of a condition on an unknown figure.
 var errNoFigure = errors.New("there is no such figure")
 
 var (
@@ -31,10 +31,9 @@ var (
 	numeral       = regexp.MustCompile(`^\d+(\.\d+)?$`)
 )
 
-// ParseCondition reads a condition: a name of a row, one of > >= < <=, and a bound. A bound with a
-// sign is on how much more or less the figure is than in the other folder: a number, a
-// duration as time.ParseDuration has it, or a share in percent. The error says what is
-// wrong with it.
+// ParseCondition parses a condition: the name of a row, one of > >= < <=, and a bound. The bound is
+// a number, or a duration in the syntax of time.ParseDuration. A bound with a sign is on the change
+// from the other folder, and may also be a percentage. The error says what is wrong.
 func ParseCondition(text string) (Condition, error) {
 	m := conditionForm.FindStringSubmatch(text)
 	if m == nil {
@@ -68,9 +67,9 @@ func ParseCondition(text string) (Condition, error) {
 // Compares reports whether the condition is on a change, and so needs two folders.
 func (c Condition) Compares() bool { return c.sign != "" }
 
-// Holds reports whether a figure has come to the bound, and says in words what it is. Of
-// what only some traces have, such as a tool, there are none where it has no row. The error
-// is that there can be no such figure.
+// Holds reports whether a figure has reached the bound, and describes the figure. A figure that
+// only some traces have, such as one of a tool, is 0 if it has no row. The error says that there
+// can be no such figure.
 func (c Condition) Holds(t Table) (words string, holds bool, err error) {
 	d, err := c.figure(t.Figures)
 	if err != nil || !c.isReached(d) {
@@ -83,7 +82,7 @@ func (c Condition) Holds(t Table) (words string, holds bool, err error) {
 	return words, true, nil
 }
 
-// figure is the one that the condition is on.
+// figure returns the figure that the condition is on.
 func (c Condition) figure(figures []Difference) (Difference, error) {
 	d := Difference{Name: c.Name, Unit: Number}
 	known, alike := inFamily(c.Name)
@@ -105,13 +104,13 @@ func (c Condition) figure(figures []Difference) (Difference, error) {
 	return d, nil
 }
 
-// isReached reports whether a figure has come to the bound.
+// isReached reports whether a figure has reached the bound.
 func (c Condition) isReached(d Difference) bool {
 	measured := d.Now
 	switch {
 	case c.percent:
 		percent, ok := d.Percent()
-		if !ok { // it was nothing: any share of that is less
+		if !ok { // it was 0, so any change is more than any percentage
 			return (c.operator[0] == '>') == (d.Change() > 0)
 		}
 		measured = percent

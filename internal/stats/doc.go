@@ -1,16 +1,15 @@
-// Package stats counts what recorded turns did and cost: turns, asks, iterations, tokens,
-// time, calls of tools, failures.
+// Package stats counts what recorded turns did and cost: turns, asks, iterations, tokens, time,
+// tool calls, failures.
 //
-//  1. Gather goes through the traces, one line after the other, and gives their Figures.
-//     It runs nothing, and holds of a trace what is counted of it.
-//  2. Rows are the figures as a list, each under the name by which people and conditions speak
-//     of it: tokens.out, tools.weather.failed, time.turn.p90.
-//  3. Compare sets the figures of two folders side by side: what was, what is, and by how
-//     much that is more.
-//  4. A Condition, made by ParseCondition of a text such as "tokens.out > +10%", says whether a
-//     figure has come too far.
+//  1. Gather reads the traces line by line and returns their Figures. It runs nothing, and holds of
+//     a trace only what it counts.
+//  2. The figures form a list of rows, each with the name that people and conditions use:
+//     tokens.out, tools.weather.failed, time.turn.p90.
+//  3. Compare compares the figures of two folders: the old value, the new one, and the change.
+//  4. A Condition, which ParseCondition makes from a text such as "tokens.out > +10%", says whether
+//     a figure has gone too far.
 //
-// Tokens are those that the answers of models say (package modelapi knows the forms that are
-// common). Where an answer says none, and where an executor asks in a way that no trace
-// shows, they are counted, and the figures say of how many that is so.
+// Tokens are those that the answers of models report (package modelapi reads the common forms). If
+// an answer reports none, or if an executor asks in a way that no trace shows, tokens are counted
+// here, and the figures say for how many answers.
 package stats

@@ -8,40 +8,39 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Figures are what was counted in some traces.
+// Figures are the counts of some traces.
 type Figures struct {
-	// Traces is how many were read, and Unreadable how many of them not to their end: of
-	// those is counted what there is.
+	// Traces is how many traces were read. Unreadable is how many of them could not be read to
+	// their end; what could be read is counted.
 	Traces     int `json:"traces"`
 	Unreadable int `json:"unreadable"`
 	Crossings  int `json:"crossings"`
-	// Turns are runs of a turn, or of a dispatch alone; Ends is how their dispatches ended:
-	// ack, nack, aborted.
+	// Turns is the number of runs of a turn or of a standalone dispatch. Ends counts how dispatches
+	// ended: ack, nack, aborted.
 	Turns      int            `json:"turns"`
 	Ends       map[string]int `json:"ends"`
 	Iterations int            `json:"iterations"`
-	// Asks are what user code asked of the world. Those of Models asked a model.
+	// Asks counts what user code asked of the world. The asks in Models asked a model.
 	Asks Calls `json:"asks"`
-	// Retries are asks that say the same as the one before them in their call, which failed.
+	// Retries counts asks that repeat the failed ask before them in their call.
 	Retries int              `json:"retries"`
 	Tokens  Tokens           `json:"tokens"`
 	Models  map[string]Model `json:"models"`
-	// Stops is why models stopped, as their answers say.
+	// Stops counts the reasons why models stopped, as their answers say.
 	Stops map[string]int `json:"stops"`
-	// Cost is what the tokens cost by the prices that were given; nil without.
+	// Cost is the cost of the tokens by the given prices; nil without prices.
 	Cost *Cost `json:"cost,omitempty"`
-	// Tools are the executions of tools by their names, and Errors the error events by
-	// their codes.
+	// Tools counts executions of tools by name, and Errors counts error events by code.
 	Tools  map[string]Calls `json:"tools"`
 	Errors map[string]int   `json:"errors"`
-	// Turn is how long turns took that ended, Ask how long answers took, until their last
-	// piece, and Tool how long executions of tools did.
+	// Turn is the durations of turns that ended, Ask those of asks until the last piece of the
+	// answer, and Tool those of executions of tools.
 	Turn Spread `json:"turnTimes"`
 	Ask  Spread `json:"askTimes"`
 	Tool Spread `json:"toolTimes"`
 }
 
-// Calls are how many there were, and how many of them failed.
+// Calls is a number of calls, and how many of them failed.
 type Calls struct {
 	Count  int `json:"calls"`
 	Failed int `json:"failed"`
@@ -56,11 +55,11 @@ func (c *Calls) add(failed bool) {
 
 // Tokens are what models read and wrote.
 type Tokens struct {
-	// In is what they read, Cached included, which is what of it they had read before.
+	// In is what they read. That includes Cached, which came from a cache.
 	In     int `json:"in"`
 	Cached int `json:"cached"`
 	Out    int `json:"out"`
-	// Counted is how many answers said no tokens: theirs were counted here.
+	// Counted is how many answers did not report tokens, so that their tokens were counted here.
 	Counted int `json:"counted"`
 }
 
@@ -68,8 +67,8 @@ func (t *Tokens) add(other Tokens) {
 	t.In, t.Cached, t.Out, t.Counted = t.In+other.In, t.Cached+other.Cached, t.Out+other.Out, t.Counted+other.Counted
 }
 
-// Model is what was asked of one model, by the name that the requests say; or of the
-// executor, by its seam, where no trace shows whom it asks.
+// Model counts the asks of one model, by its name in the requests. If no trace shows whom an
+// executor asks, it is named after the executor's seam.
 type Model struct {
 	Calls
 	Tokens Tokens `json:"tokens"`
@@ -79,11 +78,11 @@ type Model struct {
 type Cost struct {
 	Currency string  `json:"currency"`
 	Amount   float64 `json:"amount"`
-	// Unpriced is of how many answers the price is not known: they cost nothing here.
+	// Unpriced is the number of answers without a known price, which count as free.
 	Unpriced int `json:"unpriced"`
 }
 
-// NewFigures have counted nothing, with a cost where there are prices.
+// NewFigures returns empty figures. They have a Cost if there are prices.
 func NewFigures(prices *Prices) *Figures {
 	f := &Figures{Ends: map[string]int{}, Models: map[string]Model{}, Stops: map[string]int{}, Tools: map[string]Calls{}, Errors: map[string]int{}}
 	if prices != nil {
@@ -92,7 +91,7 @@ func NewFigures(prices *Prices) *Figures {
 	return f
 }
 
-// Unit says what the value of a row counts.
+// Unit is the unit of the value of a row.
 type Unit string
 
 // The units of rows.
@@ -102,16 +101,16 @@ const (
 	Money    Unit = "money"
 )
 
-// Row is one figure under its name.
+// Row is one figure with its name.
 type Row struct {
 	Name  string  `json:"name"`
 	Unit  Unit    `json:"unit"`
 	Value float64 `json:"value"`
 }
 
-// rowsBeside are the rows of all that has a row here or in other figures: first those that all
-// traces have, in a fixed order, then those of models, tools, stops, ends and errors by their
-// names.
+// rowsBeside returns the rows of everything that has a row in f or in other. First come those that
+// all traces have, in a fixed order, and then those of models, tools, stops, ends and errors,
+// sorted by name.
 func (f *Figures) rowsBeside(other *Figures) []Row {
 	rows := []Row{
 		number("traces", f.Traces), number("traces.unreadable", f.Unreadable), number("crossings", f.Crossings),
@@ -155,21 +154,21 @@ func counts(family string, here, there map[string]int) (rows []Row) {
 	return rows
 }
 
-// namesIn are the keys of two maps, in their order.
+// namesIn returns the keys of two maps, sorted.
 func namesIn[V any](here, there map[string]V) []string {
 	names := slices.AppendSeq(slices.Collect(maps.Keys(here)), maps.Keys(there))
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// families are the rows that only some traces have, with * for what has a name of its own.
+// families are the rows that only some traces have, with * in place of the variable part.
 var families = slices.Concat(Model{}.rows("models.*"), Calls{}.rows("tools.*"), []Row{
 	number("stops.*", 0), number("errors.*", 0),
 	number("ends."+adk.StatusAck, 0), number("ends."+adk.StatusNack, 0), number("ends."+adk.StatusAborted, 0),
 })
 
-// inFamily reports whether a name is of a row that only some traces have. Of one that merely
-// begins as such rows do, alike are those rows.
+// inFamily reports whether a name is that of a row which only some traces have. If the name only
+// begins like such rows, alike are these rows.
 func inFamily(name string) (ok bool, alike []string) {
 	family, _, _ := strings.Cut(name, ".")
 	for _, row := range families {
@@ -184,7 +183,7 @@ func inFamily(name string) (ok bool, alike []string) {
 	return false, alike
 }
 
-// eachTurn are what a turn has on average, which tells more of two folders of unequal size.
+// eachTurn returns averages per turn, which are more meaningful for two folders of different sizes.
 func (f *Figures) eachTurn() []Row {
 	mean := func(name string, unit Unit, sum float64) Row { return Row{name, unit, sum / float64(max(f.Turns, 1))} }
 	rows := []Row{
@@ -207,11 +206,11 @@ type Difference struct {
 	Now  float64 `json:"now"`
 }
 
-// Change is by how much the figure is more than it was.
+// Change returns the difference of the new and the old value.
 func (d Difference) Change() float64 { return d.Now - d.Was }
 
-// Percent is the change as a share of what was, and reports whether there is one: of
-// nothing no share can be told.
+// Percent returns the change in percent of the old value. It returns false if the old value is 0
+// and the new one is not.
 func (d Difference) Percent() (float64, bool) {
 	switch {
 	case d.Now == d.Was:
@@ -222,7 +221,7 @@ func (d Difference) Percent() (float64, bool) {
 	return d.Change() / d.Was * 100, true
 }
 
-// Compare sets the figures of two folders side by side, in the order of Rows.
+// Compare compares the figures of two folders.
 func Compare(was, now *Figures) []Difference {
 	before := was.rowsBeside(now)
 	var all []Difference

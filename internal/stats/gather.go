@@ -17,18 +17,18 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Options say how to count.
+// Options says how to count.
 type Options struct {
-	// Prices are what models cost; nil counts no cost.
+	// Prices are the prices of models; if it is nil, costs are not counted.
 	Prices *Prices
-	// Encoding is the one in which tokens are counted that no answer says; empty is
+	// Encoding is the encoding for counting tokens that no answer reports; "" means
 	// adk.EncodingO200kBase.
 	Encoding adk.Encoding
 	eachtrace.Options
 }
 
-// Gather counts what is in traces, one after the other. A trace that breaks off is counted
-// as far as it goes. The error is that of ctx: then the figures are of those before.
+// Gather counts what is in traces, one after the other. Of a trace that breaks off, it counts what
+// can be read. The error is that of ctx; the figures are then those of the traces before.
 func Gather(ctx context.Context, sources []corpus.Source, o Options) (*Figures, error) {
 	f := NewFigures(o.Prices)
 	o.Encoding = cmp.Or(o.Encoding, adk.EncodingO200kBase)
@@ -46,14 +46,14 @@ type counter struct {
 	fold     *state.Fold
 	shown    *state.ShownTokens
 
-	began  map[int]time.Time // turns, by their call
-	asking map[int]*ask      // asks that are under way, by their op
-	tools  map[int]execution // executions that are under way, by their op
-	runs   map[int]*run      // executor calls that are under way
-	failed map[int]uint64    // what the last ask of a call asked, of those that failed
+	began  map[int]time.Time // the beginnings of turns, by their calls
+	asking map[int]*ask      // open asks, by their operations
+	tools  map[int]execution // open executions, by their operations
+	runs   map[int]*run      // open executor calls
+	failed map[int]uint64    // the last failed request of each call
 }
 
-// execution is one of a tool.
+// execution is an execution of a tool.
 type execution struct {
 	tool  string
 	began time.Time
@@ -62,7 +62,7 @@ type execution struct {
 // run is an executor call.
 type run struct {
 	seam  string
-	shown int             // tokens
+	shown int             // in tokens
 	said  strings.Builder // what it reported
 	asks  bool            // the trace shows whom it asks
 }
@@ -72,10 +72,10 @@ func newCounter(f *Figures, o Options) *counter {
 		began: map[int]time.Time{}, asking: map[int]*ask{}, tools: map[int]execution{}, runs: map[int]*run{}, failed: map[int]uint64{}}
 }
 
-// Ended does nothing: a trace that breaks off is counted as far as it goes.
+// Ended does nothing, since traces that break off are counted, too.
 func (c *counter) Ended() {}
 
-// Take counts one crossing. What no engine would tell is counted as what it is.
+// Take counts one crossing. It also counts crossings that no engine would record.
 func (c *counter) Take(x *adk.Crossing) {
 	_ = c.fold.Apply(x)
 	c.Crossings++
@@ -110,7 +110,7 @@ func (c *counter) Take(x *adk.Crossing) {
 	}
 }
 
-// enter counts a call that begins.
+// enter counts the beginning of a call.
 func (c *counter) enter(x *adk.Crossing) {
 	if x.Call == 0 {
 		c.Turns++
@@ -121,8 +121,8 @@ func (c *counter) enter(x *adk.Crossing) {
 	}
 }
 
-// leave counts a call that has returned. Where an executor asked in a way that the trace
-// does not show, what it was shown and what it reported are counted in the place of that.
+// leave counts the return of a call. If an executor asked a model in a way that the trace does not
+// show, leave counts the tokens of what the executor was shown and what it reported.
 func (c *counter) leave(x *adk.Crossing) {
 	if began, ok := c.began[x.ID]; ok {
 		c.Turn.Add(x.At.Sub(began))
@@ -136,7 +136,7 @@ func (c *counter) leave(x *adk.Crossing) {
 	delete(c.failed, x.ID)
 }
 
-// spent counts what one answer of a model took.
+// spent counts the tokens and the cost of one answer of a model.
 func (c *counter) spent(model string, failed bool, t Tokens) {
 	c.Tokens.add(t)
 	m := c.Models[model]
@@ -169,14 +169,14 @@ func (c *counter) execute(x *adk.Crossing) {
 	c.Tool.Add(x.At.Sub(one.began))
 }
 
-// ask is one that is under way.
+// ask is an open ask.
 type ask struct {
 	request modelapi.Request
 	began   time.Time
 	answer  modelapi.Answer
 }
 
-// ask counts what the world was asked, once it has answered.
+// ask counts an ask of the world when it ends.
 func (c *counter) ask(x *adk.Crossing) {
 	if x.Phase == adk.Begin {
 		a := &ask{request: modelapi.ReadRequest(x.Name, x.JSON), began: x.At}
@@ -207,8 +207,8 @@ func (c *counter) ask(x *adk.Crossing) {
 	c.spent(a.request.Model, failed, c.tokensOf(a, failed))
 }
 
-// tokensOf are the tokens of an ask: those that the answer says, or counted ones. What
-// failed without a word on tokens took none.
+// tokensOf returns the tokens of an ask: those that the answer reports, or counted ones. An ask
+// that failed without an answer took none.
 func (c *counter) tokensOf(a *ask, failed bool) Tokens {
 	if used := a.answer.Usage; used != nil {
 		return Tokens{In: used.In, Cached: used.Cached, Out: used.Out}
@@ -219,7 +219,8 @@ func (c *counter) tokensOf(a *ask, failed bool) Tokens {
 	return Tokens{In: adk.EstimateTokens(a.request.Words(), c.encoding), Out: adk.EstimateTokens(a.answer.Said(), c.encoding), Counted: 1}
 }
 
-// retried notes whether an ask is made again, and whether that is what it was.
+// retried counts an ask that repeats the failed one before it, and remembers whether this one
+// failed.
 func (c *counter) retried(call int, request uint64, failed bool) {
 	if before, ok := c.failed[call]; ok && before == request {
 		c.Retries++
@@ -230,7 +231,7 @@ func (c *counter) retried(call int, request uint64, failed bool) {
 	}
 }
 
-// executor is the innermost executor call that a call lies in; nil where there is none.
+// executor returns the innermost open executor call around a call, or nil if there is none.
 func (c *counter) executor(call int) *run {
 	for at := c.fold.Calls[call]; at != nil; at = at.Parent {
 		if run := c.runs[at.ID]; run != nil {

@@ -19,24 +19,24 @@ import (
 //	{"currency": "USD", "models": {"small*": {"in": 0.15, "cached": 0.075, "out": 0.6}}}
 type Prices struct {
 	Currency string
-	// Models are the prices by the names of models, in which * stands for any characters
-	// but a slash, as in path.Match. A name as it is goes before a pattern, and a longer
-	// pattern before a shorter one.
+	// Models are the prices by names of models, in which * stands for any characters except a
+	// slash, as in path.Match. An exact name takes precedence over a pattern, and a longer pattern
+	// over a shorter one.
 	Models map[string]Price
 }
 
-// Price is what a million tokens of a model cost, in the currency.
+// Price is what a million tokens of a model cost.
 type Price struct {
 	In  float64
 	Out float64
-	// Cached is of tokens that were read before; nil costs what In does.
+	// Cached is the price of tokens from a cache; if it is nil, they cost the same as In.
 	Cached *float64
 }
 
-// tokensOfPrice is how many tokens a price is of.
+// tokensOfPrice is the number of tokens that a price is for.
 const tokensOfPrice = 1_000_000
 
-// ReadPrices reads a file of prices. The error says what in it is none.
+// ReadPrices reads a file of prices. The error says what is wrong with it.
 func ReadPrices(in io.Reader) (*Prices, error) {
 	p := &Prices{}
 	decoder := json.NewDecoder(in)
@@ -62,7 +62,7 @@ func ReadPrices(in io.Reader) (*Prices, error) {
 	return p, nil
 }
 
-// of is the price of a model, and reports whether there is one.
+// of returns the price of a model, and whether there is one.
 func (p *Prices) of(model string) (Price, bool) {
 	if price, ok := p.Models[model]; ok {
 		return price, true
@@ -85,7 +85,7 @@ func (p *Prices) of(model string) (Price, bool) {
 	return p.Models[fits[0]], true
 }
 
-// cost is what tokens cost.
+// cost returns the cost of tokens.
 func (p Price) cost(t Tokens) float64 {
 	cached := p.In
 	if p.Cached != nil {

@@ -13,17 +13,18 @@ import (
 	"github.com/adkreplay/adkreplay/internal/safetext"
 )
 
-// Table is a list of figures to be written: of one folder, or of two.
+// Table is a list of figures to write, of one folder or of two.
 type Table struct {
-	// Figures are those of Compare; of one folder Was is not used.
+	// Figures are those of Compare. For one folder, Was is not used.
 	Figures []Difference
-	// Compared tells that there are two folders.
+	// Compared says that there are two folders.
 	Compared bool
-	// Currency is that of money.
+	// Currency is the currency of money.
 	Currency string
 }
 
-// TableOf is the table of some figures, beside those of the folder before; nil is none.
+// TableOf returns the table of some figures, compared with those of another folder unless before is
+// nil.
 func TableOf(before, now *Figures) Table {
 	t := Table{Figures: Compare(now, now)}
 	if before != nil {
@@ -35,7 +36,7 @@ func TableOf(before, now *Figures) Table {
 	return t
 }
 
-// WriteMarkdown writes the table for people. What is nothing everywhere is left out.
+// WriteMarkdown writes the table for people. It omits rows that are 0 everywhere.
 func (t Table) WriteMarkdown(w io.Writer) error {
 	rows := [][]string{{"figure", "value"}}
 	if t.Compared {
@@ -61,7 +62,7 @@ func (t Table) WriteMarkdown(w io.Writer) error {
 	return err
 }
 
-// cell is a name that stays in its cell.
+// cell returns a name that stays within its cell.
 func cell(name string) string {
 	return strings.ReplaceAll(safetext.Line(name), "|", `\|`)
 }
@@ -84,13 +85,13 @@ func writeRule(out *strings.Builder, all [][]string) {
 		if i == 0 {
 			out.WriteString("| " + strings.Repeat("-", width) + " |")
 		} else {
-			out.WriteString(" " + strings.Repeat("-", width-1) + ": |") // numbers stand at the right
+			out.WriteString(" " + strings.Repeat("-", width-1) + ": |") // aligns numbers to the right
 		}
 	}
 	out.WriteString("\n")
 }
 
-// leastWidth is that of a rule in Markdown.
+// leastWidth is the width of the shortest rule in Markdown.
 const leastWidth = 3
 
 func columnWidth(all [][]string, column int) int {
@@ -101,7 +102,7 @@ func columnWidth(all [][]string, column int) int {
 	return width
 }
 
-// words are a value for people.
+// words formats a value for people.
 func (t Table) words(unit Unit, v float64) string {
 	switch unit {
 	case Duration:
@@ -115,7 +116,7 @@ func (t Table) words(unit Unit, v float64) string {
 	return strconv.FormatFloat(v, 'f', 2, 64)
 }
 
-// shortly is a duration with three digits.
+// shortly rounds a duration to three digits.
 func shortly(d time.Duration) time.Duration {
 	unit := time.Duration(1)
 	for unit*1000 <= d.Abs() {
@@ -124,7 +125,7 @@ func shortly(d time.Duration) time.Duration {
 	return d.Round(unit)
 }
 
-// change is by how much a figure is other, for people.
+// change formats the change of a figure for people.
 func (t Table) change(d Difference) string {
 	if d.Change() == 0 {
 		return ""
@@ -140,8 +141,8 @@ func (t Table) change(d Difference) string {
 	return words
 }
 
-// WriteCSV writes all figures for programs: durations are nanoseconds, and a share is a
-// number of hundredths.
+// WriteCSV writes all figures for programs. Durations are in nanoseconds, and percentages are
+// numbers such as 10 for 10 percent.
 func (t Table) WriteCSV(w io.Writer) error {
 	plain := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 	rows := [][]string{{"figure", "unit", "value"}}

@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// Spread is how durations are spread. It counts them by their size, each size a fiftieth
-// larger than the one before, as DDSketch does: what it says is at most a hundredth off, in
-// the memory of a few hundred numbers, whatever it was told. The zero Spread is of nothing.
+// Spread is a distribution of durations. It counts durations in buckets, each two percent larger
+// than the one before, like DDSketch. Its results are at most one percent off, and it needs the
+// memory of a few hundred numbers, whatever is added. The zero Spread is empty.
 type Spread struct {
 	count     int
 	least     time.Duration
 	most      time.Duration
-	durations map[int]int // how many there are, by their size
+	durations map[int]int // the counts, by the number of the bucket
 }
 
-// growth is how much larger each size is than the one before.
+// growth is the ratio of two successive buckets.
 const growth = 1.02
 
-// Add tells it one more.
+// Add adds a duration.
 func (s *Spread) Add(d time.Duration) {
 	d = max(d, 0)
 	if s.count == 0 || d < s.least {
@@ -34,7 +34,7 @@ func (s *Spread) Add(d time.Duration) {
 	s.durations[sizeOf(d)]++
 }
 
-// sizeOf is the number of the size of a duration. No time at all is a size of its own.
+// sizeOf returns the number of the bucket of a duration. Zero has its own bucket.
 func sizeOf(d time.Duration) int {
 	if d <= 0 {
 		return -1
@@ -42,7 +42,8 @@ func sizeOf(d time.Duration) int {
 	return int(math.Ceil(math.Log(float64(d)) / math.Log(growth)))
 }
 
-// At is the duration below which the share lies of all, such as 0.5; zero of nothing.
+// At returns the duration below which a share of all durations is, such as 0.5; 0 if there are
+// none.
 func (s *Spread) At(share float64) time.Duration {
 	left := int(math.Ceil(share * float64(s.count)))
 	for _, size := range slices.Sorted(maps.Keys(s.durations)) {
@@ -57,13 +58,13 @@ func (s *Spread) At(share float64) time.Duration {
 	return s.most
 }
 
-// percentiles are the shares that figures tell.
+// percentiles are the shares that figures report.
 var percentiles = []struct {
 	name  string
 	share float64
 }{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}}
 
-// rows are the percentiles under their names.
+// rows returns the percentiles with their names.
 func (s *Spread) rows(name string) (rows []Row) {
 	for _, p := range percentiles {
 		rows = append(rows, Row{name + "." + p.name, Duration, float64(s.At(p.share))})
@@ -71,7 +72,7 @@ func (s *Spread) rows(name string) (rows []Row) {
 	return append(rows, Row{name + ".max", Duration, float64(s.most)})
 }
 
-// SpreadText is how the JSON of a Spread reads; durations are nanoseconds.
+// SpreadText is the JSON form of a Spread; durations are in nanoseconds.
 type SpreadText struct {
 	Count int           `json:"count"`
 	P50   time.Duration `json:"p50"`
@@ -80,7 +81,7 @@ type SpreadText struct {
 	Max   time.Duration `json:"max"`
 }
 
-// MarshalJSON gives the percentiles, as SpreadText reads them.
+// MarshalJSON writes the percentiles in the form of SpreadText.
 func (s Spread) MarshalJSON() ([]byte, error) {
 	return json.Marshal(SpreadText{s.count, s.At(0.5), s.At(0.9), s.At(0.99), s.most})
 }

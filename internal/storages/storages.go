@@ -1,6 +1,6 @@
-// Package storages goes through the obligations of a storage, whatever collections there
-// are. It is where typed collections meet code that treats all of them alike: a new
-// collection is named in this file, and not in that code.
+// Package storages treats the obligations of all collections of a storage alike. It connects the
+// typed collections with code that does not distinguish them, so a new collection is named in this
+// file and not in that code.
 package storages
 
 import (
@@ -10,22 +10,21 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Obligations are those of a whole storage, for records of any kind.
+// Obligations are the obligations of a whole storage, for records of any kind.
 type Obligations interface {
-	// Fetch gives the records of a collection.
+	// Fetch returns the records of a collection.
 	Fetch(ctx context.Context, scope adk.Scope, of adk.CollectionName) ([]adk.Record, error)
-	// Write stores or mutates a record, or deletes the one with the key: verb says which.
+	// Write stores or mutates a record, or deletes the one with the key, depending on verb.
 	Write(ctx context.Context, scope adk.Scope, of adk.CollectionName, verb adk.Kind, record adk.Record, key string) error
 }
 
-// Deferred is of obligations that may come to nothing after they have been done.
+// Deferred is implemented by obligations whose effects may be undone after they have returned.
 type Deferred interface {
-	// Defers reports whether those of a collection may.
+	// Defers reports whether that may happen for a collection.
 	Defers(of adk.CollectionName) bool
 }
 
-// Of is the storage that does what o does. Where o fetches a record of another
-// collection, that is an error.
+// Of returns a storage that calls o. It is an error if o fetches a record of another collection.
 func Of(o Obligations) adk.Storage {
 	w := &whole{}
 	w.messages = typed[*adk.Message]{w, o, adk.Messages}
@@ -38,8 +37,8 @@ func Of(o Obligations) adk.Storage {
 	return w.storage()
 }
 
-// whole is a storage that Of made, all of it at once: whoever runs turns by the thousand
-// makes one for each.
+// whole is a storage that Of made. It is one allocation, because code that runs thousands of turns
+// makes a storage for each.
 type whole struct {
 	messages     typed[*adk.Message]
 	memories     typed[*adk.Memory]
@@ -55,8 +54,8 @@ func (w *whole) storage() adk.Storage {
 		ToolCalls: &w.toolCalls, Instructions: &w.instructions, Tools: &w.tools}
 }
 
-// Made are the obligations that Of made a storage of; nil where it did not, or where a
-// collection of records is another's. Tools may be.
+// Made returns the obligations from which Of made a storage. It returns nil if Of did not make the
+// storage, or if a collection of records was replaced; the tools may be.
 func Made(s adk.Storage) Obligations {
 	messages, ok := s.Messages.(*typed[*adk.Message])
 	if !ok {
@@ -69,8 +68,8 @@ func Made(s adk.Storage) Obligations {
 	return messages.all
 }
 
-// Each are the obligations of the collections of a storage; a collection that is missing
-// has none.
+// Each returns the obligations of each collection of a storage. A collection that is missing has
+// none.
 func Each(s adk.Storage) map[adk.CollectionName]Obligations {
 	p := &parts{
 		untyped[*adk.Message]{s.Messages}, untyped[*adk.Memory]{s.Memories}, untyped[*adk.Retrievable]{s.Retrievables},
@@ -89,14 +88,14 @@ func Each(s adk.Storage) map[adk.CollectionName]Obligations {
 	return all
 }
 
-// put is for a collection, unless it is missing.
+// put adds a collection, unless it is missing.
 func put[T adk.Record](all map[adk.CollectionName]Obligations, of adk.CollectionName, c *untyped[T]) {
 	if c.inner != nil {
 		all[of] = c
 	}
 }
 
-// parts are the collections of a storage, made at once.
+// parts are the collections of a storage, in one allocation.
 type parts struct {
 	messages     untyped[*adk.Message]
 	memories     untyped[*adk.Memory]
@@ -107,15 +106,15 @@ type parts struct {
 	tools        source
 }
 
-// Guard stands before the obligations of a storage: do is what the storage does, and what
-// Guard answers is what its caller is told. The record is the one that is written, if one
-// is, and the key its own, or that of the one that is deleted.
+// Guard intercepts the obligations of a storage. do performs the obligation, and the result of
+// Guard is returned to the caller. record is the record that is written, if any, and key its key,
+// or the key of the record that is deleted.
 type Guard interface {
 	Guard(scope adk.Scope, of adk.CollectionName, record adk.Record, key string, do func() error) error
 }
 
-// Guarded is a storage with a guard before each obligation. One that lacks a collection
-// lacks it still, for the engine to complain of.
+// Guarded returns a storage in which a guard intercepts each obligation. A missing collection stays
+// missing, so that the engine reports it.
 func Guarded(s adk.Storage, by Guard) adk.Storage {
 	s.Messages, s.Memories, s.Retrievables = guard(s.Messages, by, adk.Messages), guard(s.Memories, by, adk.Memories), guard(s.Retrievables, by, adk.Retrievables)
 	s.Thoughts, s.ToolCalls, s.Instructions = guard(s.Thoughts, by, adk.Thoughts), guard(s.ToolCalls, by, adk.ToolCalls), guard(s.Instructions, by, adk.Instructions)
@@ -165,7 +164,7 @@ func (c *guardedTools) Fetch(ctx context.Context, scope adk.Scope) ([]*adk.Tool,
 	return fetchGuarded(ctx, scope, c.inner, c.by, adk.Tools)
 }
 
-// fetchGuarded fetches what a guard lets through.
+// fetchGuarded fetches through a guard.
 func fetchGuarded[T any](ctx context.Context, scope adk.Scope, inner interface {
 	Fetch(context.Context, adk.Scope) ([]T, error)
 }, by Guard, of adk.CollectionName) (fetched []T, err error) {
@@ -179,8 +178,8 @@ func fetchGuarded[T any](ctx context.Context, scope adk.Scope, inner interface {
 	return fetched, nil
 }
 
-// Mixed takes each obligation of mine that takes chooses, by the name of its seam as in
-// messages.store, and the others, as all that mine has not, from rest.
+// Mixed returns a storage with the obligations of mine for which takes returns true, given the name
+// of a seam such as messages.store, and all others, including those that mine lacks, of rest.
 func Mixed(mine, rest adk.Storage, takes func(seam string) bool) adk.Storage {
 	s := adk.Storage{
 		Messages:     mixed(takes, adk.Messages, mine.Messages, rest.Messages),
@@ -197,8 +196,8 @@ func Mixed(mine, rest adk.Storage, takes func(seam string) bool) adk.Storage {
 	return s
 }
 
-// Give hands a dispatch that is called alone records that its sets begin with, each to the
-// collection of its type; others are passed over.
+// Give adds records to those that a standalone dispatch begins with, each to the collection of its
+// type. It ignores records of other types.
 func Give(raw *adk.RawDispatch, records ...adk.Record) {
 	for _, r := range records {
 		switch r := r.(type) {
@@ -216,11 +215,11 @@ func Give(raw *adk.RawDispatch, records ...adk.Record) {
 	}
 }
 
-// Set is a set of a context, and the storage behind it, for records of any kind. A nil
-// record is a nil one of its type, which the engine refuses; so must be one that it does
-// not take.
+// Set is a set of a context, and the storage behind it, for records of any kind. A nil record is
+// passed on as a nil record of the set's type, which the engine refuses. So is a record of another
+// type.
 type Set interface {
-	// Takes reports whether a record is of the type of the set's; nil is.
+	// Takes reports whether a record is nil or has the set's type.
 	Takes(record adk.Record) bool
 	Add(record adk.Record) (replaced bool, err error)
 	Remove(key string) (found bool, err error)
@@ -230,8 +229,8 @@ type Set interface {
 	Delete(ctx context.Context, key string) error
 }
 
-// SetOf is the set of a collection that a handle is for; nil where there is none, as of
-// tools, of which there is a registry.
+// SetOf returns the set of a collection in a handle. It returns nil if there is none, as for tools,
+// which are in a registry.
 func SetOf(h adk.Handle, of adk.CollectionName) Set {
 	switch of {
 	case adk.Messages:
@@ -250,17 +249,16 @@ func SetOf(h adk.Handle, of adk.CollectionName) Set {
 	return nil
 }
 
-// Verbs are the kinds of the obligations of a collection.
+// Verbs returns the kinds of the obligations of a collection.
 func Verbs(of adk.CollectionName) []adk.Kind {
-	if of == adk.Tools { // of which the turn has a registry
+	if of == adk.Tools { // the turn has a registry of them
 		return []adk.Kind{of.Reads()}
 	}
 	return []adk.Kind{of.Reads(), adk.KindStore, adk.KindMutate, adk.KindDelete}
 }
 
-// OutlivesSession reports whether records of a collection are usually of use to all
-// sessions of a tenant (STO-4): what was learned and what is to be heeded, but not what was
-// said.
+// OutlivesSession reports whether records of a collection are usually useful to all sessions of a
+// tenant (STO-4). That is true of what was learned and of instructions, but not of what was said.
 func OutlivesSession(of adk.CollectionName) bool {
 	return of == adk.Memories || of == adk.Retrievables || of == adk.Instructions
 }
@@ -270,10 +268,10 @@ func Delete(ctx context.Context, o Obligations, scope adk.Scope, of adk.Collecti
 	return o.Write(ctx, scope, of, adk.KindDelete, nil, key)
 }
 
-// Name is the name of the seam of an obligation, as in messages.store.
+// Name returns the name of the seam of an obligation, such as messages.store.
 func Name(of adk.CollectionName, verb adk.Kind) string { return string(of) + "." + verb.String() }
 
-// set is one Set.
+// set implements Set.
 type set[T interface {
 	comparable
 	adk.Record
@@ -296,7 +294,7 @@ func (s set[T]) Mutate(ctx context.Context, record adk.Record) error {
 	return s.Records.Mutate(ctx, as[T](record))
 }
 
-// as is a record as one of its type, nil where it is another.
+// as returns a record as a T, or nil if it has another type.
 func as[T adk.Record](record adk.Record) T {
 	typed, _ := record.(T)
 	return typed
@@ -313,7 +311,7 @@ func (c *typed[T]) Fetch(ctx context.Context, scope adk.Scope) ([]T, error) {
 	return c.typed(c.all.Fetch(ctx, scope, c.of))
 }
 
-// typed are records that were fetched, each of the collection's type.
+// typed converts records that were fetched to the collection's type.
 func (c *typed[T]) typed(fetched []adk.Record, err error) ([]T, error) {
 	if err != nil || fetched == nil {
 		return nil, err
@@ -329,7 +327,8 @@ func (c *typed[T]) typed(fetched []adk.Record, err error) ([]T, error) {
 	return records, nil
 }
 
-// Defers is asked by who deletes what belongs to a record.
+// Defers reports whether writes to the collection may be undone later, for code that deletes what
+// belongs to a record.
 func (c *typed[T]) Defers() bool {
 	deferred, ok := c.all.(Deferred)
 	return ok && deferred.Defers(c.of)
@@ -387,7 +386,7 @@ func anyOf[T adk.Record](fetched []T, err error) ([]adk.Record, error) {
 	return all, nil
 }
 
-// mixed is one collection of Mixed.
+// mixed returns one collection of Mixed.
 func mixed[T adk.Record](takes func(string) bool, of adk.CollectionName, mine, rest adk.Collection[T]) adk.Collection[T] {
 	if mine == nil {
 		return rest
@@ -401,7 +400,7 @@ func mixed[T adk.Record](takes func(string) bool, of adk.CollectionName, mine, r
 	return chosen[T]{choose(of.Reads()), choose(adk.KindStore), choose(adk.KindMutate), choose(adk.KindDelete)}
 }
 
-// chosen is a collection of which each obligation comes from its own.
+// chosen is a collection in which each obligation may come from another collection.
 type chosen[T adk.Record] struct{ fetch, store, mutate, delete adk.Collection[T] }
 
 func (c chosen[T]) Fetch(ctx context.Context, s adk.Scope) ([]T, error) { return c.fetch.Fetch(ctx, s) }
@@ -418,7 +417,7 @@ func (c chosen[T]) Delete(ctx context.Context, s adk.Scope, key string) error {
 	return c.delete.Delete(ctx, s, key)
 }
 
-// NoOp is a storage that keeps nothing and gives nothing.
+// NoOp returns a storage that stores nothing and returns nothing.
 func NoOp() adk.Storage {
 	return adk.Storage{
 		Messages:     noOp[*adk.Message]{},

@@ -16,27 +16,28 @@ import (
 	"github.com/adkreplay/adkreplay/internal/samples"
 )
 
-// Bench is what storing and fetching cost on a database, beside plain SQL for the same rows.
+// Bench measures storing and fetching on a database, compared with plain SQL for the same rows.
 type Bench struct {
 	DB *database.DB
-	// Raw is the same database, and Statement makes a statement with $1 one of its own.
+	// Raw is the same database. Statement converts a statement with placeholders such as $1 to the
+	// database's syntax.
 	Raw       *sql.DB
 	Statement func(string) string
 }
 
-// Records is how many there are to fetch.
+// Records is how many records there are to fetch.
 const Records = 1000
 
 func message(id string) *adk.Message {
 	return samples.Must(adk.NewMessage(adk.MessageInit{ID: id, Role: adk.RoleUser, Content: "How is the weather in Oslo today, and what shall I wear?", CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch}))
 }
 
-// Store keeps the nth record.
+// Store stores the n-th record.
 func (b Bench) Store(t require.TestingT, n int) {
 	require.NoError(t, b.DB.Storage().Messages.Store(context.Background(), ScopeOf("shop", "one"), message(fmt.Sprint(n%Records))))
 }
 
-// StorePlain keeps the nth record by hand.
+// StorePlain stores the n-th record with plain SQL.
 func (b Bench) StorePlain(t require.TestingT, n int) {
 	ctx, m := context.Background(), message(fmt.Sprint(n%Records))
 	body, err := m.MarshalJSON()
@@ -61,7 +62,7 @@ func (b Bench) Fetch(t require.TestingT) {
 	require.Len(t, fetched, Records)
 }
 
-// FetchPlain reads the rows of all records by hand, and makes nothing of them.
+// FetchPlain reads the rows of all records with plain SQL, without decoding them.
 func (b Bench) FetchPlain(t require.TestingT) {
 	rows, err := b.Raw.QueryContext(context.Background(), "select key_hash, body, digest from records where tenant = 'shop' and session = 'one' and collection = 'messages' order by pos")
 	require.NoError(t, err)
@@ -74,7 +75,7 @@ func (b Bench) FetchPlain(t require.TestingT) {
 	require.Equal(t, Records, n)
 }
 
-// leastRounds is how many there are at least: fewer are too few to judge by.
+// leastRounds is the smallest number of rounds that gives a reliable result.
 const leastRounds = 200
 
 // Rounds is a benchmark.
@@ -84,22 +85,22 @@ type Rounds interface {
 	ReportMetric(n float64, unit string)
 }
 
-// Stores times both ways to store, in turn.
+// Stores measures both ways to store, alternately.
 func (b Bench) Stores(r Rounds) {
 	beside(r, func(n int) { b.Store(r, n) }, func(n int) { b.StorePlain(r, n) })
 }
 
-// Fetches times both ways to fetch.
+// Fetches measures both ways to fetch.
 func (b Bench) Fetches(r Rounds) {
 	for n := range Records {
 		b.Store(r, n)
 	}
-	b.Fetch(r) // which has read them once
+	b.Fetch(r) // reads them once before the measurement
 	beside(r, func(int) { b.Fetch(r) }, func(int) { b.FetchPlain(r) })
 }
 
-// beside times two ways to do the same, one after the other in each round, and takes the
-// shortest of each: what else the machine does only adds.
+// beside measures two ways to do the same, one after the other in each round, and reports the
+// shortest time of each, because other activity on the machine can only add time.
 func beside(r Rounds, ours, plain func(n int)) {
 	var tookOurs, tookPlain []time.Duration
 	took := func(f func(int), n int) time.Duration {
@@ -108,7 +109,7 @@ func beside(r Rounds, ours, plain func(n int)) {
 		return time.Since(began)
 	}
 	for n, more := 0, true; more || n < leastRounds; n++ {
-		more = more && r.Loop() // which must not be asked again
+		more = more && r.Loop() // Loop must not be called again after it has returned false
 		tookOurs, tookPlain = append(tookOurs, took(ours, n)), append(tookPlain, took(plain, n))
 	}
 	least, leastPlain := float64(slices.Min(tookOurs)), float64(slices.Min(tookPlain))

@@ -13,10 +13,10 @@ import (
 	"github.com/adkreplay/adkreplay/adk/session"
 )
 
-// ClockRanBack holds that nobody waits for a lease that was taken further ahead than it lasts, by
-// a clock that has been set right since, however a host comes to its session. One that was taken
-// less ahead holds, since the clocks of two machines may differ (SES-11). exec runs a statement on
-// the database of the store.
+// ClockRanBack checks that no host waits for a lease that was taken further in the future than its
+// duration, by a clock that was corrected since then, whether the host delivers or resumes. A lease
+// that was taken less far in the future is respected, since the clocks of two machines may differ
+// (SES-11). exec executes a statement on the store's database.
 func ClockRanBack(t require.TestingT, records adk.Storage, store session.Store, exec func(statement string)) {
 	h := SessionHost(t, records, store, func(c *session.Config) { c.NoWait = true })
 	deliver := func(id string) error {

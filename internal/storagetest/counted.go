@@ -15,33 +15,33 @@ import (
 	"github.com/adkreplay/adkreplay/adk/storage"
 )
 
-// Counted are rows that count what is read of them.
+// Counted is rows that count how many of them are read.
 type Counted struct {
 	storage.Rows
 	read atomic.Int64
 }
 
-// Read is how many rows were read, and keys asked for, since Reset.
+// Read returns how many rows were read, and how many keys were looked up, since Reset.
 func (c *Counted) Read() int { return int(c.read.Load()) }
 
-// Reset begins anew.
+// Reset sets the count to zero.
 func (c *Counted) Reset() { c.read.Store(0) }
 
-// Fetch is that of the rows.
+// Fetch counts the rows that it fetches.
 func (c *Counted) Fetch(ctx context.Context, place storage.Place, last int) ([]storage.Row, error) {
 	rows, err := c.Rows.Fetch(ctx, place, last)
 	c.read.Add(int64(len(rows)))
 	return rows, err
 }
 
-// Has is that of the rows.
+// Has counts the keys that it looks up.
 func (c *Counted) Has(ctx context.Context, place storage.Place, keys ...storage.KeyHash) ([]storage.KeyHash, error) {
 	c.read.Add(int64(len(keys)))
 	return c.Rows.Has(ctx, place, keys...)
 }
 
-// FetchBehindWrites holds that a turn that fetches what it has written to a collection with a
-// limit reads as much as that limit, and not the collection.
+// FetchBehindWrites checks the cost of a fetch in a turn that has written to a collection with a
+// limit: the fetch reads about as many rows as the limit, and not the whole collection.
 func FetchBehindWrites(t require.TestingT, rows storage.Rows, store session.Store) {
 	const many, limit, written = 300, 10, 3
 	counted := &Counted{Rows: rows}

@@ -17,7 +17,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk/session"
 )
 
-// SmallDisk is a disk of half a MiB, or the test is skipped: only root mounts one.
+// SmallDisk mounts a disk of half a MiB. It skips the test if it cannot, because only root can
+// mount one.
 func SmallDisk(t interface {
 	require.TestingT
 	Cleanup(func())
@@ -34,8 +35,9 @@ func SmallDisk(t interface {
 	return dir
 }
 
-// FillDisk keeps records in a storage on a small disk until it is full, holds it to have all
-// that it took and nothing of what it did not, and to go on where there is room again.
+// FillDisk stores records on a small disk until it is full. It checks that the storage has all
+// records that it accepted and nothing of the one that it refused, and that it continues when there
+// is space again.
 func FillDisk(t require.TestingT, dir string, open func() (Opened, adk.Storage)) {
 	ballast := filepath.Join(dir, "ballast")
 	require.NoError(t, os.WriteFile(ballast, make([]byte, 128<<10), 0o600))
@@ -69,14 +71,14 @@ func FillDisk(t require.TestingT, dir string, open func() (Opened, adk.Storage))
 	require.NoError(t, opened.Close())
 }
 
-// FillDiskBySessions has deliveries settled on a small disk until it is full, holds the one that
-// it did not take to be named and to have left nothing, and all of them to count once where
-// there is room again.
+// FillDiskBySessions settles deliveries on a small disk until it is full. It checks that the error
+// names the delivery that was refused, that this delivery left nothing, and that all deliveries
+// count once when there is space again.
 func FillDiskBySessions(t require.TestingT, dir string, open func() (Opened, adk.Storage, session.Store)) {
 	ballast := filepath.Join(dir, "ballast")
 	require.NoError(t, os.WriteFile(ballast, make([]byte, 128<<10), 0o600))
 	opened, records, store := open()
-	// A commit waits for room as long as its lease lasts, for ten seconds otherwise.
+	// A commit waits for space as long as its lease lasts, which usually is ten seconds.
 	h := SessionHost(t, records, store, func(c *session.Config) { c.Lease = time.Second })
 	ctx := context.Background()
 	deliver := func(n int) (session.Outcome, error) {

@@ -14,13 +14,14 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// killedAfter is how many records are kept before a program is killed.
+// killedAfter is how many records are stored before the program is killed.
 const killedAfter = 40
 
-// scopeKilled is the scope in which they are.
+// scopeKilled is the scope of these records.
 var scopeKilled = ScopeOf("shop", "killed")
 
-// KeepUntilKilled keeps one standing instruction after the other, and says which it has kept.
+// KeepUntilKilled stores one standing instruction after the other, and prints which ones it has
+// stored.
 func KeepUntilKilled(s adk.Storage) error {
 	for n := 0; ; n++ {
 		if err := s.Instructions.Store(context.Background(), scopeKilled, adk.NewTokenizable(fmt.Sprint(n))); err != nil {
@@ -30,8 +31,9 @@ func KeepUntilKilled(s adk.Storage) error {
 	}
 }
 
-// Kill runs this program again with a variable, whose child calls KeepUntilKilled, kills it
-// in the middle, and gives how many records it said that it had kept.
+// Kill runs this program again with an environment variable; that process must call
+// KeepUntilKilled. Kill kills it while it works, and returns how many records it said that it had
+// stored.
 func Kill(t require.TestingT, variable string) (kept int) {
 	command := exec.Command(os.Args[0])
 	command.Env, command.Stderr = append(os.Environ(), variable), os.Stderr
@@ -52,7 +54,7 @@ func Kill(t require.TestingT, variable string) (kept int) {
 	return kept
 }
 
-// HoldsKept checks that a storage holds all that was kept, in order, and at most one more.
+// HoldsKept checks that a storage has all records that were stored, in order, and at most one more.
 func HoldsKept(t require.TestingT, s adk.Storage, kept int) {
 	fetched, err := s.Instructions.Fetch(context.Background(), scopeKilled)
 	require.NoError(t, err)

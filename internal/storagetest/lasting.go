@@ -16,30 +16,31 @@ import (
 	"github.com/adkreplay/adkreplay/internal/samples"
 )
 
-// durable is how many messages the long session has of a storage that waits for a disk.
+// durable is the number of messages in the long session, for a storage that waits for a disk.
 const durable = 1000
 
-// Opened are rows that last.
+// Opened is rows that are persistent.
 type Opened interface {
 	storage.Rows
 	Close() error
 }
 
-// Lasting are the storages of a suite, each of which can be opened again and broken.
+// Lasting provides the storages of a suite, each of which can be reopened and made to fail.
 type Lasting struct {
-	// Fresh gives what opens a storage that is empty. It may empty the last one, which then
-	// stays open.
+	// Fresh returns a function that opens an empty storage. It may instead empty the last one,
+	// which then stays open; same says so.
 	Fresh func(last Opened) (open func() (Opened, error), same bool)
-	// Config is that of all of them.
+	// Config is the config of all of them.
 	Config storage.Config
 
 	open   func() (Opened, error)
 	last   Opened
 	mu     sync.Mutex
-	broken bool // the next write is to fail
+	broken bool // the next write must fail
 }
 
-// Suite gives what fakes.TestStorageWith asks for; close the last storage then.
+// Suite returns the arguments for fakes.TestStorageWith. The caller must close the last storage
+// afterwards.
 func (l *Lasting) Suite(t require.TestingT) (newStorage func() adk.Storage, suite fakes.Suite) {
 	suite = Suite()
 	suite.Many, suite.Break = durable, l.breakNext
@@ -87,7 +88,7 @@ func (l *Lasting) breakNext() {
 	l.broken = true
 }
 
-// isBroken reports whether the next write is to fail, once.
+// isBroken reports whether the next write must fail, and resets that.
 func (l *Lasting) isBroken() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,8 +97,8 @@ func (l *Lasting) isBroken() bool {
 	return broken
 }
 
-// breakable are rows that write on demand what nobody takes, after what they are to write
-// and together with it.
+// breakable is rows that can be made to fail: they then write an invalid change after the given
+// ones, in the same write.
 type breakable struct {
 	storage.Rows
 	of *Lasting
@@ -113,24 +114,24 @@ func (b breakable) Write(ctx context.Context, changes ...storage.Change) error {
 	return errors.New("storagetest: what nobody takes was taken")
 }
 
-// Refused is a change that no storage takes which lasts: a record without a body, in a
+// Refused returns a change that every persistent storage refuses: a record without a body, in a
 // collection whose name cannot be written.
 func Refused(place storage.Place) storage.Change {
 	place.Collection = "\x00"
 	return storage.Change{Place: place, Row: storage.Row{Key: storage.HashOf("refused")}}
 }
 
-// memoryDisk is where Linux has a disk in memory.
+// memoryDisk is the folder of a disk in memory on Linux.
 const memoryDisk = "/dev/shm"
 
-// TempDir is a folder of a test, on a disk in memory where the machine has one: what is
-// asked of a storage is not how fast its disk is.
+// TempDir returns a folder for a test, on a disk in memory if the machine has one, because the
+// speed of the disk is not what is tested.
 func TempDir(t interface {
 	require.TestingT
 	Cleanup(func())
 }) string {
 	dir, err := os.MkdirTemp(memoryDisk, "adkreplay-")
-	if err != nil { // there is none, or not for us
+	if err != nil { // there is none, or it is not accessible
 		dir, err = os.MkdirTemp("", "adkreplay-")
 	}
 	require.NoError(t, err)
@@ -138,8 +139,8 @@ func TempDir(t interface {
 	return dir
 }
 
-// InEveryOrder has several transactions at once that touch the collections of two sessions,
-// each in an order of its own, and holds all of them to succeed.
+// InEveryOrder runs several transactions concurrently that write to the collections of two
+// sessions, each in a different order, and checks that all of them succeed.
 func InEveryOrder(t require.TestingT, db *database.DB) {
 	const writers, each = 6, 10
 	var wg sync.WaitGroup
@@ -157,7 +158,7 @@ func InEveryOrder(t require.TestingT, db *database.DB) {
 	require.NoError(t, errors.Join(failures...))
 }
 
-// inOrder stores three records, which begin with another collection and session for each n.
+// inOrder stores three records, in an order of collections and with a session that depend on n.
 func inOrder(w *database.Writes, n int) error {
 	var err error
 	for i := range 3 {

@@ -17,12 +17,14 @@ import (
 )
 
 const (
-	// processes open a storage at the same time, each of which keeps keptByEach records.
+	// processes is how many processes open a storage at the same time. Each of them stores
+	// keptByEach records.
 	processes  = 4
 	keptByEach = 25
 )
 
-// KeepBesideOthers keeps records under keys of a name's own, and under one of all.
+// KeepBesideOthers stores records under keys that contain name, and one under a key that all
+// processes use.
 func KeepBesideOthers(s adk.Storage, name string) error {
 	for i := range keptByEach {
 		for _, key := range []string{fmt.Sprint(name, "-", i), "all"} {
@@ -35,8 +37,8 @@ func KeepBesideOthers(s adk.Storage, name string) error {
 	return nil
 }
 
-// Processes runs this program again several times at once, each time with the variable
-// that is made of a name, whose child calls KeepBesideOthers with that name.
+// Processes runs this program several times concurrently, each time with the environment variable
+// for a name; that process must call KeepBesideOthers with the name.
 func Processes(t require.TestingT, variable func(name string) string) {
 	var running sync.WaitGroup
 	for i := range processes {
@@ -50,7 +52,8 @@ func Processes(t require.TestingT, variable func(name string) string) {
 	running.Wait()
 }
 
-// HoldsOfAll checks that a storage holds what all processes kept, those of each in its order.
+// HoldsOfAll checks that a storage has what all processes stored, with the records of each process
+// in its order.
 func HoldsOfAll(t require.TestingT, s adk.Storage) {
 	fetched, err := s.Memories.Fetch(context.Background(), ScopeOf("shop", "any"))
 	require.NoError(t, err)

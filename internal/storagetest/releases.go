@@ -12,7 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/session"
 )
 
-// newerSum is sum as a later release has it: with a unit, and another key beside it.
+// newerSum is the value of sum in a later release, which adds a unit.
 type newerSum struct {
 	Sum  int    `json:"sum"`
 	Unit string `json:"unit"`
@@ -24,7 +24,7 @@ var newer, errNewer = session.NewKey[newerSum](session.KeyInit{Name: "storagetes
 
 var times, errTimes = session.NewKey[int](session.KeyInit{Name: "storagetest.times"})
 
-// newerNumbers is the channel of the later release.
+// newerNumbers is the channel of the later release. It also counts deliveries under another key.
 type newerNumbers struct{ numbers }
 
 func (newerNumbers) Deliver(ctx context.Context, tc *adk.TurnContext, d session.Delivery) error {
@@ -43,7 +43,7 @@ func (newerNumbers) Deliver(ctx context.Context, tc *adk.TurnContext, d session.
 	return counter{}.Deliver(ctx, tc, d)
 }
 
-// counter is a channel that counts deliveries, and knows nothing else.
+// counter is a channel that counts deliveries and knows no other key.
 type counter struct{ numbers }
 
 func (counter) Deliver(_ context.Context, tc *adk.TurnContext, _ session.Delivery) error {
@@ -54,9 +54,9 @@ func (counter) Deliver(_ context.Context, tc *adk.TurnContext, _ session.Deliver
 	return times.Set(tc, n+1)
 }
 
-// TwoReleases has a host of a later release beside one of an earlier on one store: what only
-// the later can read the earlier refuses and leaves to it, and each keeps what it does not
-// know of the other.
+// TwoReleases runs hosts of a later and an earlier release on one store. The earlier one must
+// refuse a session that only the later one can read, and leave it to the later one. Each must keep
+// the keys that only the other one knows.
 func TwoReleases(t require.TestingT, records adk.Storage, store session.Store) {
 	require.NoError(t, errNewer)
 	require.NoError(t, errTimes)
@@ -86,7 +86,7 @@ func TwoReleases(t require.TestingT, records adk.Storage, store session.Store) {
 		require.Zero(t, n, "it is left to the later release")
 	}
 	refused()
-	committed(earlier, "stays", 1) // others of its sessions go on
+	committed(earlier, "stays", 1) // its other sessions go on
 	refused()
 	history, err := store.History(ctx, session.SessionID{Tenant: "shop", Session: "moved"}, 0, 1)
 	require.NoError(t, err)
@@ -94,7 +94,7 @@ func TwoReleases(t require.TestingT, records adk.Storage, store session.Store) {
 	n, err := later.Resume(ctx, 10)
 	require.NoError(t, err)
 	assert.Equal(t, 1, n)
-	committed(release("other", counter{}, times), "moved", 4) // it does not know the sum
+	committed(release("other", counter{}, times), "moved", 4) // this release does not know the sum
 	loaded, found, err := store.Look(ctx, session.SessionID{Tenant: "shop", Session: "moved"})
 	require.NoError(t, err)
 	require.True(t, found)

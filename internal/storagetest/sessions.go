@@ -13,10 +13,10 @@ import (
 	"github.com/adkreplay/adkreplay/adk/session"
 )
 
-// sum is what the turns of SettleAll add to.
+// sum is the key that the turns of SettleAll add to.
 var sum, errSum = session.NewKey[int](session.KeyInit{Name: "storagetest.sum"})
 
-// numbers is a channel whose payload is a number, which it adds.
+// numbers is a channel whose payload is a number, which it adds to sum.
 type numbers struct{}
 
 func (numbers) State() (json.RawMessage, error) { return nil, nil }
@@ -40,7 +40,7 @@ func (numbers) Deliver(ctx context.Context, tc *adk.TurnContext, d session.Deliv
 	return tc.Messages().Store(ctx, m)
 }
 
-// SessionHost is a host whose turns add the payloads of their deliveries, which are numbers.
+// SessionHost returns a host whose turns add the payloads of their deliveries, which are numbers.
 func SessionHost(t require.TestingT, records adk.Storage, store session.Store, change ...func(*session.Config)) *session.Host {
 	require.NoError(t, errSum)
 	config := session.Config{
@@ -59,9 +59,8 @@ func SessionHost(t require.TestingT, records adk.Storage, store session.Store, c
 	return h
 }
 
-// SettleAll has several hosts settle deliveries at once, each of which comes twice, and holds
-// what they leave against what was sent: each counted once, in the order of acceptance, with
-// its record.
+// SettleAll lets several hosts settle deliveries concurrently, each of which is sent twice. It
+// checks that each delivery counts once, in the order of acceptance, together with its record.
 func SettleAll(t require.TestingT, hosts []*session.Host, records adk.Storage) {
 	const many, each = 4, 5
 	var all sync.WaitGroup

@@ -1,5 +1,6 @@
-// Package storagetest holds every storage of ours to the same tests: the suite that users
-// have for theirs, and memory as the model of all others.
+// Package storagetest runs the same tests on every storage of this project: the suite that users
+// have for their storages, and comparisons with the storage in memory, which is the model of the
+// others.
 package storagetest
 
 import (
@@ -13,25 +14,25 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/storage"
 	"github.com/adkreplay/adkreplay/fakes"
-	_ "github.com/adkreplay/adkreplay/internal/draws" // the same on every run
+	_ "github.com/adkreplay/adkreplay/internal/draws" // the same values on every run
 	"github.com/adkreplay/adkreplay/internal/samples"
 	"github.com/adkreplay/adkreplay/internal/storages"
 )
 
-// Stash is that of a turn of a tenant's session.
+// Stash returns the stash of a turn in a tenant's session.
 func Stash(tenant, session string) map[string]any {
 	return map[string]any{"storage": map[string]any{"tenant": tenant, "session": session}}
 }
 
-// ScopeOf is a scope of a turn with a stash of a tenant's session.
+// ScopeOf returns the scope of a turn in a tenant's session.
 func ScopeOf(tenant, session string) adk.Scope {
 	scope := storage.Partition{Tenant: tenant, Session: session}.Scope()
 	scope.TurnID, scope.DispatchID = "turn", "dispatch"
 	return scope
 }
 
-// Others are scopes of other partitions than that of Stash("shop%", "s_1"), whose names
-// are easily taken for its own, in storages that share as usual.
+// Others are scopes of other partitions than that of Stash("shop%", "s_1"), with names that are
+// easily confused with it, in storages with the usual sharing.
 func Others() []fakes.OtherScope {
 	shared := []adk.CollectionName{adk.Memories, adk.Retrievables, adk.Instructions}
 	others := []fakes.OtherScope{{Stash: Stash("shop%", "s_2"), Shared: shared}, {Stash: Stash("shop%", "S_1"), Shared: shared}, {Stash: Stash("shop%", ""), Shared: shared}}
@@ -41,18 +42,18 @@ func Others() []fakes.OtherScope {
 	return others
 }
 
-// Suite is that of a storage whose partitions are those of Others.
+// Suite returns the suite for a storage whose partitions are those of Others.
 func Suite() fakes.Suite { return fakes.Suite{Stash: Stash("shop%", "s_1"), Scopes: Others()} }
 
-// Sharing is a config in which collections are shared, and cut, otherwise than usual.
+// Sharing returns a config with unusual settings for the sharing and the limits of collections.
 func Sharing() storage.Config {
 	return storage.Config{Strict: new(false), Limit: map[adk.CollectionName]int{adk.Messages: 3, adk.Memories: 1},
 		Share: map[adk.CollectionName]bool{adk.Thoughts: true, adk.Memories: false}}
 }
 
-// Differ draws calls of obligations, for two sessions of a tenant and one of another, and
-// holds what subject answers against what model does. Each check has tenants of its own:
-// both storages are used for all of them.
+// Differ draws calls of obligations, for two sessions of a tenant and one of another, and compares
+// the answers of subject with those of model. Each check uses new tenants, because both storages
+// are used for all checks.
 func Differ(t *rapid.T, model, subject adk.Storage) {
 	tenant := fmt.Sprint("tenant-", rapid.Uint64().Draw(t, "tenant"))
 	scopes := []adk.Scope{ScopeOf(tenant, "one"), ScopeOf(tenant, "two"), ScopeOf(tenant+"'", "one")}
@@ -79,7 +80,7 @@ func Differ(t *rapid.T, model, subject adk.Storage) {
 	}
 }
 
-// Digests are what records say, in order.
+// Digests returns the digests of records, in order.
 func Digests[T adk.Record](records []T) []string {
 	all := make([]string, len(records))
 	for i, r := range records {

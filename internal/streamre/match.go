@@ -6,23 +6,24 @@ import (
 	"unicode/utf8"
 )
 
-// This file finds patterns in texts that come in pieces. Package regexp does
-// not say whether what has come may be the beginning of a match, so the same
-// programs are run here by a machine that can stop between two pieces. It finds
-// what package regexp finds, and takes linear time as that does.
+// This file finds patterns in texts that arrive in pieces. Package regexp does not say whether the
+// text so far may be the beginning of a match, so this machine, which can pause between two pieces,
+// runs the same programs. It finds what package regexp finds, and also takes linear time.
 
 // Span is a secret in a text.
 type Span struct {
 	From, To int
 	Kind     string
-	// Rank tells whose the kind is where several begin at one place: that of the least.
+	// Rank decides which kind applies if several spans begin at the same position: that of the
+	// lowest rank.
 	Rank int
-	// Level is how many levels of JSON in JSON a covered member lies in; 0 for other spans.
+	// Level is the number of levels of nested JSON in which a covered member lies; 0 for other
+	// spans.
 	Level uint8
 }
 
-// Join takes in a span that overlaps, and does not begin before it. What is more than the
-// member of one of them is no member.
+// Join extends a span by another one that overlaps it and does not begin before it. A span that is
+// larger than each of the joined members is not a member.
 func (s *Span) Join(other Span) {
 	switch {
 	case other.From == s.From && other.To == s.To:
@@ -41,38 +42,38 @@ func (s *Span) Join(other Span) {
 // InOrder is the order in which spans are joined.
 func InOrder(a, b Span) int { return cmp.Or(a.From-b.From, a.Rank-b.Rank) }
 
-// thread is one way to go on with a match that began at a place.
+// thread is one way to continue a match that began at a position.
 type thread struct {
 	pc   uint32
 	from int
 }
 
-// Matcher runs a pattern along one text, from left to right. Its threads are in
-// the order of their priority, as those of package regexp.
+// Matcher runs a pattern along one text, from left to right. Its threads are ordered by priority,
+// as in package regexp.
 type Matcher struct {
 	P       *Pattern
-	threads []thread // that wait for the next character
-	steps   []thread // those of one step, kept for the next
-	been    []int    // in which step an instruction was reached
+	threads []thread // waiting for the next character
+	steps   []thread // of the current step; the memory is reused
+	been    []int    // in which step each instruction was last reached
 	Step    int
 	at      int
 	before  rune // the character before at, -1 at the beginning
-	// A match that is there, and can become another while threads are left.
+	// A match that has been found. It may be replaced while threads are left.
 	hit      bool
 	from, to int
 }
 
-// NewMatcher looks for a pattern from a place in a text on.
+// NewMatcher returns a matcher for a pattern, from a position in a text on.
 func NewMatcher(p *Pattern, at int) *Matcher {
 	return &Matcher{P: p, at: at, before: -1, been: make([]int, len(p.prog.Inst))}
 }
 
-// Whole gives the matches in a text that has come to its end.
+// Whole returns the matches in a complete text.
 func (m *Matcher) Whole(text string) []Span {
 	return m.End(text, m.Run(nil, text, len(text)))
 }
 
-// Run goes on to the place end of a text and adds the matches that are certain.
+// Run continues to the position end of a text, and appends the matches that are final.
 func (m *Matcher) Run(spans []Span, text string, end int) []Span {
 	for m.at < end {
 		if c := text[m.at]; len(m.threads) == 0 && !m.hit && c < utf8.RuneSelf && !m.P.first[c] {
@@ -91,7 +92,7 @@ func (m *Matcher) Run(spans []Span, text string, end int) []Span {
 	return spans
 }
 
-// End says that the text ends where run has come to.
+// End handles the end of the text, which Run must have reached.
 func (m *Matcher) End(text string, spans []Span) []Span {
 	for {
 		m.take(-1)
@@ -102,14 +103,14 @@ func (m *Matcher) End(text string, spans []Span) []Span {
 	}
 }
 
-// settle takes the match as it is, and goes on behind it.
+// settle accepts the current match, and continues after it.
 func (m *Matcher) settle(spans []Span, text string) []Span {
 	m.at, m.hit = m.to, false
 	m.before, _ = utf8.DecodeLastRuneInString(text[:m.at])
 	return append(spans, Span{From: m.from, To: m.to, Kind: m.P.Kind, Rank: m.P.Rank})
 }
 
-// Open is the place where a match may have begun that is not decided yet.
+// Open returns the first position at which an undecided match may have begun.
 func (m *Matcher) Open() (from int) {
 	from = m.at
 	if m.hit {
@@ -121,7 +122,7 @@ func (m *Matcher) Open() (from int) {
 	return from
 }
 
-// take reads a character, or with -1 the end of the text.
+// take consumes a character or, if r is -1, the end of the text.
 func (m *Matcher) take(r rune) {
 	m.Step++
 	m.steps = m.steps[:0]
@@ -137,14 +138,14 @@ func (m *Matcher) take(r rune) {
 		switch i := &m.P.prog.Inst[t.pc]; {
 		case i.Op == syntax.InstMatch:
 			m.hit, m.from, m.to = true, t.from, m.at
-			return // those that come after it have a lower priority
+			return // later threads have a lower priority
 		case r >= 0 && i.MatchRune(r):
 			m.threads = append(m.threads, thread{i.Out, t.from})
 		}
 	}
 }
 
-// follow notes the instructions that can be reached without a character.
+// follow adds the instructions that can be reached without consuming a character.
 func (m *Matcher) follow(pc uint32, from int, here syntax.EmptyOp) {
 	if m.been[pc] == m.Step {
 		return

@@ -11,13 +11,13 @@ import (
 type Pattern struct {
 	Kind  string
 	Rank  int            // of its spans
-	quick *regexp.Regexp // reports whether a whole text is worth the machine
+	quick *regexp.Regexp // decides whether a complete text is worth a run of the machine
 	prog  *syntax.Prog
-	first [utf8.RuneSelf]bool // the characters of ASCII that a match may begin with
+	first [utf8.RuneSelf]bool // the ASCII characters that a match may begin with
 }
 
-// Compile compiles a regular expression for secrets of a kind. It must not match the
-// empty text, at any place: that would be found everywhere, or hide what could be found.
+// Compile compiles a regular expression for secrets of a kind. The expression must not match the
+// empty text at any position, since that would be found everywhere, or would hide other matches.
 func Compile(kind, expr string) (*Pattern, error) {
 	if kind == "" || NotKind.MatchString(kind) {
 		return nil, errors.New("its kind: want lowercase letters, digits and dashes")
@@ -44,14 +44,14 @@ func Compile(kind, expr string) (*Pattern, error) {
 	return p, nil
 }
 
-// Literal is the only text that it finds, where there is one.
+// Literal returns the only text that the pattern matches, if there is only one.
 func (p *Pattern) Literal() (text string, ok bool) { return p.quick.LiteralPrefix() }
 
-// MayBeIn reports whether a whole text is worth the machine.
+// MayBeIn reports whether a complete text contains a match.
 func (p *Pattern) MayBeIn(text string) bool { return p.quick.MatchString(text) }
 
-// matchesEmpty reports whether a match may hold no character, wherever in a text that
-// is: what is asked of the place, as in \b, is met somewhere.
+// matchesEmpty reports whether a match may be empty at some position. Conditions on the position,
+// such as \b, are assumed to hold somewhere.
 func (p *Pattern) matchesEmpty(pc uint32, been []bool) bool {
 	if been[pc] {
 		return false
@@ -84,5 +84,5 @@ func (p *Pattern) begins(pc uint32, r rune, been []bool) bool {
 	}
 }
 
-// NotKind is what a kind of secret may not hold.
+// NotKind matches what the name of a kind must not contain.
 var NotKind = regexp.MustCompile(`[^a-z0-9-]+`)

@@ -6,22 +6,23 @@ import (
 	"github.com/armon/go-radix"
 )
 
-// This file finds many texts at once: what that takes hangs on how long the text is in which
-// they are looked for, and not on how many they are.
+// This file finds many texts at once. The time depends on the length of the text that is searched,
+// and not on the number of texts to find.
 
-// Texts are secrets that are known by their letters, in the ways to write each. They are
-// looked for each by itself, as a Pattern is that has a way or the other, the longest first.
+// Texts are literal secrets, each with the ways to write it. Each secret is found independently,
+// like a Pattern that is an alternative of its ways, the longest first.
 type Texts struct {
-	// Steps is how many places were looked at that may begin one, in all searches.
+	// Steps is the number of positions, in all searches, that were examined because a secret might
+	// begin there.
 	Steps int
 
 	tree    *radix.Tree // of *written
 	longest int
-	least   int      // how many bytes of their beginnings tell them apart: all have as many
+	least   int      // how many first bytes are hashed; no way is shorter
 	begins  []uint64 // a bit for each beginning, by its hash
 }
 
-// written is one way to write secrets.
+// written is one way to write one or more secrets.
 type written struct{ of []*known }
 
 // known is a secret.
@@ -31,17 +32,17 @@ type known struct {
 }
 
 const (
-	// mostLeast is how many bytes there are in a word, of which a hash is made.
+	// mostLeast is how many bytes fit into a word, which is hashed.
 	mostLeast = 8
-	// bitsOfText is how many bits there are for each text, at least. So of as many places
-	// that begin none about one looks as if it did.
+	// bitsOfText is the smallest number of bits for each text. So about one in that many positions
+	// is examined although no text begins there.
 	bitsOfText = 16
-	// leastWords is how long begins is at least.
+	// leastWords is the smallest length of begins.
 	leastWords = 16
 )
 
-// Add has a secret looked for, in ways to write it of which none is empty. Its spans are of
-// the rank.
+// Add adds a secret with the ways to write it, none of which may be empty. Its spans have the given
+// rank.
 func (t *Texts) Add(kind string, rank int, ways ...string) {
 	if t.tree == nil {
 		t.tree, t.least = radix.New(), mostLeast
@@ -64,7 +65,7 @@ func (t *Texts) Add(kind string, rank int, ways ...string) {
 	}
 }
 
-// hashAll makes begins anew, with room for twice as many.
+// hashAll rebuilds begins with more room.
 func (t *Texts) hashAll() {
 	t.begins = make([]uint64, max(leastWords, 1<<bits.Len(uint(t.tree.Len()*bitsOfText/64))))
 	t.tree.Walk(func(way string, _ any) bool {
@@ -75,7 +76,7 @@ func (t *Texts) hashAll() {
 
 func (t *Texts) mark(hash uint64) { t.begins[hash/64] |= 1 << (hash % 64) }
 
-// word is the beginning of a text, or as much of it as there is.
+// word returns the first bytes of a text as a number.
 func (t *Texts) word(text string) (word uint64) {
 	for i := range min(t.least, len(text)) {
 		word = word<<8 | uint64(text[i])
@@ -83,13 +84,13 @@ func (t *Texts) word(text string) (word uint64) {
 	return word
 }
 
-// hash is the place in begins of a beginning, of which what stands before it is left out.
+// hash returns the index in begins of the last bytes of a word. It ignores any bytes before them.
 func (t *Texts) hash(word uint64) uint64 {
 	word <<= 64 - 8*t.least
 	return word * 0x9e3779b97f4a7c15 >> (64 - bits.TrailingZeros(uint(len(t.begins)*64)))
 }
 
-// mayBegin is the first place from one on that may begin a text, or the limit.
+// mayBegin returns the first position, from at on, at which a text may begin, or limit.
 func (t *Texts) mayBegin(text string, at, limit int) int {
 	word := t.word(text[at:]) >> 8
 	for ; at < limit && at+t.least <= len(text); at++ {
@@ -101,24 +102,24 @@ func (t *Texts) mayBegin(text string, at, limit int) int {
 	return at
 }
 
-// Search looks for texts along one, from left to right. More may be added meanwhile.
+// Search looks for texts in one text, from left to right. More texts may be added meanwhile.
 type Search struct {
 	Texts *Texts
-	// At is the place before which all is found, or where one may have begun that the text
-	// so far is too short for. It may be put back to where none that was found goes on: what
-	// was added since is looked for from there on.
+	// At is the position up to which everything was found, or at which a text may begin that the
+	// text so far is too short to decide about. A caller may move it back, but not into a text that
+	// was found, to look for texts that were added since.
 	At int
 
-	found map[*known]last // of each, before whose end it does not begin again
-	ended int             // where all of those have
+	found map[*known]last // for each secret, the latest match; it does not match again before its end
+	ended int             // the largest end of these
 }
 
-// last is where the latest that was found of a secret ends, and the step in which it was.
+// last is where the latest match of a secret ends, and the step in which it was found.
 type last struct{ to, step int }
 
-// Next is what begins at the first place before a limit at which a secret does: of those that
-// begin there the longest, of the kind of the least rank. Unless the text is whole
-// it waits where one may go on behind it.
+// Next returns what begins at the first position before limit at which a secret begins: the longest
+// one, with the kind of the lowest rank. Unless the text is whole, Next waits if a secret may
+// continue after its end.
 func (s *Search) Next(text string, limit int, whole bool) (found Span, ok bool) {
 	if s.Texts.tree == nil {
 		s.At = limit
@@ -134,7 +135,7 @@ func (s *Search) Next(text string, limit int, whole bool) (found Span, ok bool) 
 		if !whole && s.goesOn(rest) {
 			break
 		}
-		if _, _, ok := s.Texts.tree.LongestPrefix(rest); !ok { // as most, and here would allocate
+		if _, _, ok := s.Texts.tree.LongestPrefix(rest); !ok { // usually not; continuing early avoids an allocation in here
 			continue
 		}
 		if found, ok = s.here(rest); ok {
@@ -145,7 +146,7 @@ func (s *Search) Next(text string, limit int, whole bool) (found Span, ok bool) 
 	return found, ok
 }
 
-// goesOn reports whether what is left of the text is one that is looked for, or begins one.
+// goesOn reports whether the rest of the text is a text to find, or the beginning of one.
 func (s *Search) goesOn(rest string) (may bool) {
 	if len(rest) <= s.Texts.longest {
 		s.Texts.tree.WalkPrefix(rest, func(_ string, way any) bool {
@@ -158,7 +159,7 @@ func (s *Search) goesOn(rest string) (may bool) {
 	return may
 }
 
-// here is what begins at the place.
+// here returns what begins at the current position.
 func (s *Search) here(rest string) (found Span, ok bool) {
 	if s.At >= s.ended {
 		clear(s.found)

@@ -12,19 +12,19 @@ import (
 	"github.com/adkreplay/adkreplay/internal/storages"
 )
 
-// This file builds the new run: what the recorded caller handed in, with
-// scripted seams in the place of the recorded ones.
+// This file builds the new run: the inputs of the recorded caller, with scripted seams in place of
+// the recorded ones.
 
-// driver is what watches a new run and answers for its clock and ids.
+// driver observes a new run and answers for its clock, its ids and the world.
 type driver interface {
 	adk.Probe
 	adk.Clock
 	adk.IDSource
-	// Answer answers in the world's place.
+	// Answer answers an ask in place of the world.
 	Answer(context.Context, adk.Question) *adk.Answer
 }
 
-// RunTurn is the run of a turn. Listeners that were loud are so again.
+// RunTurn returns the run of a turn. loud makes listeners fail as their recorded counterparts did.
 func RunTurn(config adk.Config, raw adk.RawTurn, loud *ListenerFaults) (func(context.Context) error, error) {
 	runner, err := adk.NewRunner(config)
 	if err != nil {
@@ -34,8 +34,8 @@ func RunTurn(config adk.Config, raw adk.RawTurn, loud *ListenerFaults) (func(con
 	return func(ctx context.Context) error { return runner.Run(ctx, raw) }, nil
 }
 
-// RunStandalone is the run of a standalone dispatch. The error of a nack has been
-// told, and compared.
+// RunStandalone returns the run of a standalone dispatch. It does not return the error of a nack,
+// because that was recorded as a crossing and compared there.
 func RunStandalone(in adk.DispatchInput) func(context.Context) error {
 	return func(ctx context.Context) error {
 		end, err := adk.Dispatch(ctx, in)
@@ -46,7 +46,8 @@ func RunStandalone(in adk.DispatchInput) func(context.Context) error {
 	}
 }
 
-// MustOpen reports whether a run can begin with a crossing; nil is none.
+// MustOpen returns an error if a run cannot begin with the crossing first, or if first is nil
+// because there is none.
 func MustOpen(first *adk.Crossing) error {
 	switch {
 	case first == nil:
@@ -57,7 +58,7 @@ func MustOpen(first *adk.Crossing) error {
 	return nil
 }
 
-// Turn is the recorded turn with scripted seams.
+// Turn returns the recorded turn with scripted seams.
 func (s *Stage) Turn(first *adk.Crossing, info adk.RunInfo, d driver) (adk.Config, adk.RawTurn, error) {
 	if first.Seam.Label != adk.LabelRun {
 		return adk.Config{}, adk.RawTurn{}, Impossible(calls.LineOfFirst, fmt.Errorf("it begins with the call of %s and not of run", first.Seam))
@@ -72,8 +73,8 @@ func (s *Stage) Turn(first *adk.Crossing, info adk.RunInfo, d driver) (adk.Confi
 	return config, adk.RawTurn{SystemPrompt: first.Text, Instructions: first.Texts, Stash: stashOf(first), Observability: s.Gates}, nil
 }
 
-// DispatchStandalone is a recorded dispatch that was called alone. Nobody can listen to
-// it later on.
+// DispatchStandalone returns a recorded standalone dispatch with scripted seams. It installs all
+// listeners at once, since listeners cannot be added to a standalone dispatch later.
 func (s *Stage) DispatchStandalone(first *adk.Crossing, info adk.RunInfo, d driver, loud *ListenerFaults) adk.DispatchInput {
 	in := s.dispatchInput(first.Seam.Name, info, nil)
 	in.Raw = &adk.RawDispatch{
@@ -101,7 +102,7 @@ func (s *Stage) dispatchMiddleware(name string) adk.DispatchMiddleware {
 	}}
 }
 
-// dispatchInput is a scripted dispatch; source is nil for one called alone.
+// dispatchInput returns a scripted dispatch; source is nil for a standalone one.
 func (s *Stage) dispatchInput(name string, info adk.RunInfo, source adk.Source) adk.DispatchInput {
 	return adk.DispatchInput{Name: name, Source: source, Executor: s.executor(info.Executor),
 		Input:  safetext.Each(info.DispatchInput, s.dispatchMiddleware),
@@ -120,10 +121,10 @@ func stashOf(first *adk.Crossing) map[string]any {
 	return stash
 }
 
-// storage is the scripted storage.
+// storage returns the scripted storage.
 func (s *Stage) storage() adk.Storage { return storages.Of(obligations{s}) }
 
-// recordsOf picks the records of one kind out of what a run was given.
+// recordsOf picks the records of one type from those that a run was given.
 func recordsOf[T adk.Record](first *adk.Crossing, make func(T) T) []T {
 	var picked []T
 	for _, record := range first.Records {
@@ -134,5 +135,5 @@ func recordsOf[T adk.Record](first *adk.Crossing, make func(T) T) []T {
 	return picked
 }
 
-// Same gives what it is given.
+// Same returns its argument.
 func Same[T any](record T) T { return record }

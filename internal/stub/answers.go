@@ -11,24 +11,24 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// Answers are the checks of what the engine hands to scripted seams.
+// Answers compares what the engine gives to scripted seams with the recording.
 type Answers interface {
-	// Answered is told what the operation x answered.
+	// Answered is called with the error, or nil, with which the operation x was answered.
 	Answered(x *adk.Crossing, err error)
-	// Wrong is told that the engine handed out got where want was told.
+	// Wrong is called if the engine gave got where want was recorded.
 	Wrong(x *adk.Crossing, field string, want, got any)
-	// LastReturn is how the last call in the strand of an operation returned.
+	// LastReturn returns how the last call in the strand of an operation returned.
 	LastReturn(x *adk.Crossing) *adk.Crossing
-	// AnsweredBytes is told what the opening x of a media answered.
+	// AnsweredBytes is called with the outcome of the opening x of a media.
 	AnsweredBytes(x *adk.Crossing, got []byte, err error)
-	// Resolution is the settlement that resolved the gate of a wait.
+	// Resolution returns the settlement that resolved the gate of a wait.
 	Resolution(x *adk.Crossing) *adk.Crossing
-	// Handed is told what an obligation is called with.
+	// Handed is called with the arguments of a call of a storage obligation.
 	Handed(s adk.Scope, record adk.Record, key string)
 }
 
-// answered holds the answer of an operation that was made again against the recording,
-// and keeps the strand or the handler that it gave.
+// answered compares the answer of an operation that was made again with the recording, and keeps
+// the strand or handler that the operation returned.
 func (s *Stage) answered(x *adk.Crossing, got perform.Answer) {
 	switch {
 	case got.Silent:
@@ -56,9 +56,8 @@ func (s *Stage) answered(x *adk.Crossing, got perform.Answer) {
 	}
 }
 
-// gave compares what an operation gave beside its error: what its line says of the
-// engine's doing, or what it was given by the call that it led to, or by whoever settled
-// its gate.
+// gave compares what an operation returned besides its error. That is what its line records of the
+// engine's doing, or what came from the call that it led to or from the settlement of its gate.
 func (s *Stage) gave(x *adk.Crossing, got perform.Answer) {
 	switch {
 	case x.Kind.Answers(adk.FieldTexts):
@@ -80,8 +79,8 @@ func (s *Stage) gave(x *adk.Crossing, got perform.Answer) {
 	}
 }
 
-// checked says that an answer is wrong where it is not the same. What is given is made
-// into an interface, which allocates, only then.
+// checked reports a wrong answer unless same is true. Only then are the values converted to
+// interfaces, which allocates.
 func checked[T any](director Director, x *adk.Crossing, same bool, want, got T) {
 	if !same {
 		director.Wrong(x, "answer", want, got)

@@ -10,24 +10,24 @@ import (
 	"github.com/adkreplay/adkreplay/internal/calls"
 )
 
-// This file makes recorded asks again, and answers those of live code.
+// This file repeats recorded asks, and answers those of live code.
 
-// scriptedKey marks contexts of asks that a scripted seam makes: the recording has
-// their answers.
+// scriptedKey marks the contexts of asks that a scripted seam makes, whose answers come from the
+// recording.
 type scriptedKey struct{}
 
 func scripted(ctx context.Context) context.Context {
 	return context.WithValue(ctx, scriptedKey{}, true)
 }
 
-// IsScripted reports whether an ask with this context is one that a scripted seam makes
-// again: what it answered is performed too.
+// IsScripted reports whether an ask with this context is made by a scripted seam. The stage then
+// performs its answer, too.
 func IsScripted(ctx context.Context) bool { return ctx.Value(scriptedKey{}) != nil }
 
-// ask performs the beginning of a recorded ask. It asks nobody.
+// ask performs the beginning of a recorded ask, without asking anything of the world.
 func (s *Stage) ask(ctx context.Context, x *adk.Crossing) {
 	request := func() (json.RawMessage, error) { return x.JSON, nil }
-	if x.Flag { // it was asked with a context that the abort did not end
+	if x.Flag { // the ask used a context that the abort did not end
 		ctx = context.WithoutCancel(ctx)
 	}
 	exchange, err := adk.OpenExchange(scripted(ctx), x.Name, request, adk.AskOptions{Effect: adk.Effect(x.Status), AfterAbort: x.Flag})
@@ -40,7 +40,7 @@ func (s *Stage) ask(ctx context.Context, x *adk.Crossing) {
 	s.exchanges[x.Op] = exchange
 }
 
-// answers performs a piece of a recorded ask that was begun, or its end.
+// answers performs a piece of a recorded ask that has begun, or its end.
 func (s *Stage) answers(x *adk.Crossing, tell func(*adk.Exchange, *adk.Crossing)) {
 	s.mu.Lock()
 	exchange := s.exchanges[x.Op]
@@ -52,31 +52,31 @@ func (s *Stage) answers(x *adk.Crossing, tell func(*adk.Exchange, *adk.Crossing)
 		return
 	}
 	tell(exchange, x)
-	if x.Phase == adk.Done { // what came was told, and is compared there: nobody waits for it any more
+	if x.Phase == adk.Done { // the answer was performed and is compared at its crossings; nothing waits for it any more
 		s.director.Answered(x, x.Err)
 	}
 }
 
-// passesBy says again that somebody was asked past the trace.
+// passesBy repeats the report that a request bypassed the engine.
 func passesBy(ctx context.Context, x *adk.Crossing) {
 	of, why, _ := strings.Cut(x.Text, ": ")
 	_ = adk.PassBy(scripted(ctx), of, why)
 }
 
-// Unanswered is the answer to what the recording has none to.
+// Unanswered returns the answer to an ask that has no answer in the recording.
 func Unanswered() *adk.Answer { return &adk.Answer{Err: ErrUnanswered} }
 
-// errUnread is ErrUnanswered in the midst of an answer.
+// errUnread is ErrUnanswered for an answer that the recording has only in part.
 var errUnread error = &adk.Error{Code: adk.E_UNANSWERED, Message: "the recording has no answer to this from here on: when it was recorded, nobody read any further"}
 
-// RecordedAnswer is what was recorded of an ask; nil stands for one that was not, or
-// whose recording ends within.
+// RecordedAnswer returns the recorded answer of an ask. The answer is Unanswered if rec is nil,
+// because the ask was not recorded, or if the recording ends before the ask does.
 func RecordedAnswer(rec *calls.Step) *adk.Answer {
 	if rec == nil || rec.Done == nil {
 		return Unanswered()
 	}
 	pieces, end := rec.Notes, rec.Done.Err
-	if errors.Is(end, adk.E_ASK_STOPPED) || errors.Is(end, adk.E_CONTEXT_ENDED) { // nobody read on
+	if errors.Is(end, adk.E_ASK_STOPPED) || errors.Is(end, adk.E_CONTEXT_ENDED) { // the recorded code did not read on
 		end = errUnread
 	}
 	return &adk.Answer{Value: rec.Done.JSON, Err: end, Next: func() (adk.Piece, bool) {

@@ -1,7 +1,7 @@
-// Package stub is the user code of a replay: middlewares, executors, tools, storages
-// and listeners that do what their recorded counterparts did.
+// Package stub is the scripted user code of a replay: middlewares, executors, tools, storages and
+// listeners that do what their recorded counterparts did.
 //
-// A Stage makes them. What a call does next is asked of its Director, of which there is
-// one for each way to run a recording again; the stage performs it through the handle
-// that the engine handed to the call.
+// A Stage makes them. It asks its Director what a call does next, and performs that through the
+// handle that the engine gave to the call. There is one Director for each way to replay a
+// recording.
 package stub

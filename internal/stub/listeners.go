@@ -12,37 +12,36 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// ListenerFaults is where listeners of the new run have to panic, or to end their
-// goroutine, because recorded ones did: a contained panic is a crossing like any
-// other, and a goroutine that ended leaves others out; both have to be made again.
-// The zero value is quiet.
+// ListenerFaults makes listeners of the new run panic, or end their goroutine, where recorded ones
+// did. A contained panic is a crossing like any other, and the end of a goroutine skips other
+// crossings, so a replay must repeat both. The zero value expects no faults.
 //
-// Listeners cost something at every event, so a turn is given the first when it
-// comes to such an event, and as many in all as were loud at one event. A dispatch
-// called alone has one of each kind, which it is given at once.
+// Listeners cost time at every event. A turn therefore gets its first listener only when it reaches
+// such an event, and in all as many as failed at a single event. A standalone dispatch gets one of
+// each kind at its start.
 type ListenerFaults struct {
 	runner *adk.Runner // of the new run; nil for a standalone dispatch
-	// Opened hears of a gate before it gets loud: the recorded listener may have
-	// settled it first.
+	// Opened is called with a gate before a listener fails at its event, because the recorded
+	// listener may have settled the gate first.
 	Opened func(adk.TurnGateOpen)
-	// Leaving holds back what a listener does unasked, the end of a goroutine above
-	// all, until it is in order.
+	// Leaving blocks until the turn of a strand comes. It is called before something that a
+	// listener does without being asked, above all before it ends its goroutine.
 	Leaving func(strand int)
 
 	mu        sync.Mutex
-	listeners int // that the run has been given
+	listeners int // how many the run has been given
 	events    []*faultyEvent
 }
 
-// faultyEvent is an event of the new run at which listeners shall be loud.
+// faultyEvent is an event of the new run at which listeners shall fail.
 type faultyEvent struct {
 	payload any
 	strand  int
 	ListenerFault
 }
 
-// ListenerFault is what listeners did at a recorded event: some panicked, and the one
-// behind them may have ended the goroutine.
+// ListenerFault is what listeners did at a recorded event: some panicked, and the last one may have
+// ended the goroutine.
 type ListenerFault struct {
 	panics []listenerPanic // in order
 	exits  bool
@@ -51,12 +50,12 @@ type ListenerFault struct {
 // listenerPanic is the panic of a listener.
 type listenerPanic struct {
 	text string
-	// late says that it offered to settle a gate before, and was too late: the
-	// engine settled it then.
+	// late says that the listener first tried to settle a gate, but too late: the engine had
+	// settled it.
 	late bool
 }
 
-// Listeners is how many it takes.
+// Listeners returns the number of listeners that must fail.
 func (o ListenerFault) Listeners() int {
 	if o.exits {
 		return len(o.panics) + 1
@@ -64,7 +63,7 @@ func (o ListenerFault) Listeners() int {
 	return len(o.panics)
 }
 
-// Expect asks for a fault of a listener at an event, which may be none.
+// Expect requests a fault at an event. The fault may be empty.
 func (l *ListenerFaults) Expect(event *adk.Crossing, o ListenerFault) {
 	if o.Listeners() == 0 {
 		return
@@ -79,8 +78,8 @@ func (l *ListenerFaults) Expect(event *adk.Crossing, o ListenerFault) {
 	}
 }
 
-// take takes what a listener has to do at an event of a strand: to panic, which is
-// nil with none left, or to end the goroutine.
+// take removes and returns what a listener must do at an event: panic, or, if panics is nil, end
+// the goroutine if exits is true. strand is the strand of the event.
 func (l *ListenerFaults) take(payload any) (panics *listenerPanic, exits bool, strand int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -100,13 +99,13 @@ func (l *ListenerFaults) take(payload any) (panics *listenerPanic, exits bool, s
 	return panics, exits, e.strand
 }
 
-// sameEvent reports whether two payloads are of one event. A gate is the one that it
-// is: what is in it changes meanwhile.
+// sameEvent reports whether two payloads belong to the same event. Gates are compared by identity,
+// because their content changes meanwhile.
 func sameEvent(a, b any) bool {
 	if gate, ok := a.(adk.TurnGateOpen); ok {
 		return b == any(gate)
 	}
-	if log, ok := a.(adk.LogEvent); ok { // what was logged may equal itself as plain data alone: NaN
+	if log, ok := a.(adk.LogEvent); ok { // a payload that contains NaN equals itself only as plain data
 		other, ok := b.(adk.LogEvent)
 		same := ok && plain.Equal(log.Payload, other.Payload)
 		log.Payload, other.Payload = nil, nil
@@ -115,16 +114,15 @@ func sameEvent(a, b any) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// heard are listeners that are loud, one for each event.
+// heard returns listeners for all events, which fail where they are expected to.
 func (l *ListenerFaults) heard() (adk.Functional, adk.Observability) {
 	functional, observability := listening.Every(func(_ adk.Kind, event any) { l.hear(event) })
 	observability.TurnGateOpen = func(e adk.TurnGateOpen) { l.Opened(e); l.hear(e) }
 	return functional, observability
 }
 
-// hear panics where a listener panicked in the recording, and ends the goroutine
-// where one did that. Nothing tells a listener in which strand it is called; the
-// event does.
+// hear panics where a recorded listener panicked, and ends the goroutine where a recorded listener
+// did. A listener is not told its strand, so the strand comes from the expected event.
 func (l *ListenerFaults) hear(payload any) {
 	panics, exits, strand := l.take(payload)
 	switch {

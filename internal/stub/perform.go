@@ -15,62 +15,60 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// Stage builds scripted seams: user code that does what its recorded call did,
-// and returns what that returned. It performs operations; which ones, and when,
-// is its director's to say.
+// Stage builds scripted seams: user code that does what its recorded call did, and returns what
+// that call returned. The stage performs the operations; its director decides which, and when.
 type Stage struct {
 	director Director
-	Gates    adk.Observability // what hears the gates of a standalone dispatch, and of a turn
+	Gates    adk.Observability // the listeners for gates
 
 	mu        sync.Mutex
 	handles   map[int]*Handle             // by the number of the recorded call
 	offAck    map[calls.AckHandler]func() // by the recorded handler
 	strands   map[int]*adk.Strand         // by the number of the recorded strand
-	forkedBy  map[int]int                 // the recorded call that forked a strand, by its recorded number
+	forkedBy  map[int]int                 // the recorded call that forked a strand, by the recorded number of the strand
 	lastFork  map[int]int                 // the number of the strand that a recorded call forked last
-	cancels   map[int]func(error)         // of the contexts given to scripted waits, by recorded operation
-	tools     map[*adk.Tool]*adk.Tool     // the recorded ones, with their handlers of today
-	exchanges map[int]*adk.Exchange       // by recorded operation: the asks that were made again
+	cancels   map[int]func(error)         // end the contexts of scripted waits, by recorded operation
+	tools     map[*adk.Tool]*adk.Tool     // from recorded tools to the same tools with their handlers in the new run
+	exchanges map[int]*adk.Exchange       // the asks that were repeated, by recorded operation
 }
 
-// Director says what scripted seams do.
+// Director decides what scripted seams do.
 type Director interface {
-	// Play makes a call do what its recorded one did, through Stage.Operate, and
-	// gives the line of the recorded return. The error says that there is none.
+	// Play makes a call do what its recorded counterpart did, through Stage.Operate, and returns
+	// the line of the recorded return. It returns an error if there is none.
 	Play(h *Handle, call, strand int) (*adk.Crossing, error)
-	// Today is a recorded tool with the handler that it has in the new run.
+	// Today returns a recorded tool with the handler that it has in the new run.
 	Today(recorded *adk.Tool) *adk.Tool
-	// Executable is the tool that a recorded execute is made with.
+	// Executable returns the tool with which a recorded execute is performed.
 	Executable(h adk.Handle, recorded *adk.Tool) *adk.Tool
-	// Opened does what the reader of a recorded opening did, and gives what that
-	// gave.
+	// Opened does what the reader of a recorded opening did, and returns what that returned.
 	Opened(x *adk.Crossing) ([]byte, error)
-	// The answers of the engine are held against the recording.
+	// Answers compares the engine's answers with the recording.
 	Answers
 }
 
-// NewStage is a stage whose calls d directs.
+// NewStage returns a stage whose calls d directs.
 func NewStage(d Director) *Stage {
 	return &Stage{director: d, handles: map[int]*Handle{}, offAck: map[calls.AckHandler]func(){}, strands: map[int]*adk.Strand{}, forkedBy: map[int]int{}, lastFork: map[int]int{},
 		cancels: map[int]func(error){}, tools: map[*adk.Tool]*adk.Tool{}, exchanges: map[int]*adk.Exchange{}}
 }
 
-// Handle is what a scripted seam was handed.
+// Handle is what the engine gave to a scripted seam.
 type Handle struct {
 	Strand int
 	ctx    context.Context
 	by     perform.Handle
 }
 
-// Enter keeps the handle of a recorded call that is played, for the operations
-// made through it.
+// Enter keeps the handle of a recorded call that is being played, for the operations made through
+// it.
 func (s *Stage) Enter(recorded int, h *Handle) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.handles[recorded] = h
 }
 
-// EndWait ends the context that a scripted wait was given.
+// EndWait ends the context of a scripted wait.
 func (s *Stage) EndWait(op int, cause error) {
 	s.mu.Lock()
 	end := s.cancels[op]
@@ -80,7 +78,7 @@ func (s *Stage) EndWait(op int, cause error) {
 	}
 }
 
-// script plays a call of a seam that answers with an error only.
+// script plays a call of a seam that returns only an error.
 func (s *Stage) script(h *Handle, id, strand int) error {
 	x, err := s.director.Play(h, id, strand)
 	if err != nil {
@@ -89,7 +87,7 @@ func (s *Stage) script(h *Handle, id, strand int) error {
 	return leave(x)
 }
 
-// Tool is a recorded tool with the handler that it has in the new run.
+// Tool returns a recorded tool with the handler that it has in the new run.
 func (s *Stage) Tool(recorded *adk.Tool) *adk.Tool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +99,7 @@ func (s *Stage) Tool(recorded *adk.Tool) *adk.Tool {
 	return today
 }
 
-// Made reports whether a tool is one that tool gave.
+// Made reports whether a tool was returned by Stage.Tool.
 func (s *Stage) Made(record adk.Record) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,7 +111,7 @@ func (s *Stage) Made(record adk.Record) bool {
 	return false
 }
 
-// ScriptedHandler is what a recorded tool did.
+// ScriptedHandler is the handler of a scripted tool: it does what the recorded one did.
 func (s *Stage) ScriptedHandler(ctx context.Context, dc *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
 	id, strand := dc.Where()
 	x, err := s.director.Play(&Handle{ctx: ctx, by: perform.Handle{Dispatch: dc}}, id, strand)
@@ -126,7 +124,7 @@ func (s *Stage) ScriptedHandler(ctx context.Context, dc *adk.DispatchContext, _ 
 	return x.Result, nil
 }
 
-// obligations are those of the scripted storage.
+// obligations implements the scripted storage.
 type obligations struct{ stage *Stage }
 
 func (o obligations) Fetch(ctx context.Context, s adk.Scope, of adk.CollectionName) ([]adk.Record, error) {
@@ -157,13 +155,13 @@ func (o obligations) Write(ctx context.Context, s adk.Scope, _ adk.CollectionNam
 	return o.stage.script(&Handle{ctx: ctx}, s.Call, s.Strand)
 }
 
-// Operate performs one recorded operation through the handle that it was
-// recorded on; nothing where x is nothing that user code can do there.
+// Operate performs one recorded operation through the handle that it was recorded on. It does
+// nothing if x is not something that user code can do with the handle.
 func (s *Stage) Operate(x *adk.Crossing) {
 	s.mu.Lock()
 	h := s.handles[x.Call]
 	s.mu.Unlock()
-	if h == nil || h.Strand != x.Strand { // what a handle does, it does in its own strand
+	if h == nil || h.Strand != x.Strand { // a handle acts in its own strand only
 		return
 	}
 	switch {
@@ -182,7 +180,7 @@ func (s *Stage) Operate(x *adk.Crossing) {
 	}
 }
 
-// perform makes an operation that a handle has a method for.
+// perform performs an operation for which a handle has a method.
 func (s *Stage) perform(h *Handle, x *adk.Crossing) {
 	ctx, made := h.ctx, x
 	switch x.Kind {
@@ -201,15 +199,15 @@ func (s *Stage) perform(h *Handle, x *adk.Crossing) {
 	}
 }
 
-// dispatch calls a dispatch from the context that the handle has.
+// dispatch calls a dispatch from the context of the handle.
 func (s *Stage) dispatch(h *Handle, x *adk.Crossing) {
 	if source := h.by.Source(); source != nil {
 		_, _ = perform.Dispatch(h.ctx, x.Cause, s.dispatchInput(x.Seam.Name, *x.Seams, source))
 	}
 }
 
-// opening is the opening of a media whose bytes come from the trace: no reader of
-// user code runs.
+// opening returns the opening of a media with a reader that takes the bytes from the trace, so that
+// no reader of user code runs.
 func (s *Stage) opening(x *adk.Crossing) *adk.Crossing {
 	media, ok := x.Record.(*adk.Media)
 	if !ok {
@@ -226,11 +224,10 @@ func (s *Stage) opening(x *adk.Crossing) *adk.Crossing {
 	return &from
 }
 
-// recordedUser is what was recorded, as the user code of the operations that are made
-// again.
+// recordedUser supplies the recorded user code for operations that are made again.
 type recordedUser struct{ *Stage }
 
-// Tool is the recorded tool with the handler that it has in the new run.
+// Tool returns the recorded tool with the handler that it has in the new run.
 func (u recordedUser) Tool(of adk.Handle, x *adk.Crossing) (*adk.Tool, bool) {
 	tool, ok := x.Record.(*adk.Tool)
 	switch {
@@ -242,7 +239,7 @@ func (u recordedUser) Tool(of adk.Handle, x *adk.Crossing) (*adk.Tool, bool) {
 	return u.Stage.Tool(tool), true
 }
 
-// Code plays what the strand or the handler of the ack did that x made.
+// Code returns a function that plays the strand or the on-ack handler that x created.
 func (u recordedUser) Code(*adk.Crossing) func(context.Context, perform.Handle) error {
 	return func(ctx context.Context, by perform.Handle) error {
 		id, strand := by.Where()
@@ -250,9 +247,9 @@ func (u recordedUser) Code(*adk.Crossing) func(context.Context, perform.Handle) 
 	}
 }
 
-// Strand is the strand of the new run that was forked as the recorded one; nil for a wait of
-// another call than that which forked it, which the engine tells of none: a strand that waited
-// for itself would never end.
+// Strand returns the strand of the new run that corresponds to the recorded one. It returns nil for
+// a wait by another call than the one that forked the strand. The engine does not say which strand
+// such a wait is for, and a strand that waited for itself would never end.
 func (u recordedUser) Strand(x *adk.Crossing) *adk.Strand {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -262,15 +259,15 @@ func (u recordedUser) Strand(x *adk.Crossing) *adk.Strand {
 	return u.strands[x.ID]
 }
 
-// Off takes off the handler that was added as the recorded one.
+// Off returns the function that removes the handler that corresponds to the recorded one.
 func (u recordedUser) Off(x *adk.Crossing) func() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.offAck[calls.AckHandlerOf(x)]
 }
 
-// misuse makes the misuse that the recorded run contained: a second next, or an
-// operation on a handle that had ended.
+// misuse repeats a misuse that the recorded run contained: a second next, an operation on a handle
+// that had ended, or a request that bypassed the engine.
 func (s *Stage) misuse(h *Handle, x *adk.Crossing) {
 	kind, late := strings.CutPrefix(x.Name, adk.LatePrefix)
 	switch {
@@ -283,9 +280,9 @@ func (s *Stage) misuse(h *Handle, x *adk.Crossing) {
 	}
 }
 
-// late makes an operation on a handle that has ended.
+// late performs an operation on a handle that has ended.
 func (s *Stage) late(x *adk.Crossing, kind adk.Kind) {
-	// What it was given does not matter, as long as the engine looks at it.
+	// The arguments do not matter, as long as the engine examines the operation.
 	again := adk.Crossing{Kind: kind, Call: x.Call, Strand: x.Strand, Collection: adk.Messages, Name: "late", Text: "late"}
 	switch kind {
 	case adk.KindCall:
@@ -308,8 +305,8 @@ func (s *Stage) late(x *adk.Crossing, kind adk.Kind) {
 	s.Operate(&again)
 }
 
-// Records for operations that never reach a set: what a late operation is given
-// does not matter, as long as it is something.
+// Records for operations that never reach a set: the arguments of a late operation do not matter,
+// as long as there are some.
 var (
 	anyMessage = mustMessage()
 

@@ -9,13 +9,13 @@ import (
 	"github.com/adkreplay/adkreplay/internal/calls"
 )
 
-// Timer is what a new run waits for on the clock.
+// Timer is a timer of the new run.
 type Timer struct {
 	fire  func()
-	Spent bool // fired, or taken back
+	Spent bool // fired or stopped
 }
 
-// Expire fires the timer once. fire only wakes, it does not call back.
+// Expire fires the timer once. fire only wakes the waiter; it does not call back.
 func (t *Timer) Expire() {
 	if !t.Spent {
 		t.Spent = true
@@ -23,16 +23,16 @@ func (t *Timer) Expire() {
 	}
 }
 
-// Timers are those that a new run starts. Time does not pass in a replay: who
-// embeds this fires them when the recording says so.
+// Timers are the timers that a new run starts. Time does not pass in a replay: the type that embeds
+// Timers fires them when the recording says so.
 type Timers struct {
 	Mu      sync.Mutex
-	Stopped bool   // what waits need wait no longer
-	Untold  *Timer // started by an operation that is told next
+	Stopped bool   // the run is being stopped, so waits must end at once
+	Untold  *Timer // started by the operation that is reported next
 }
 
-// AfterFunc keeps a timer. The engine starts one in the same step in which it tells
-// the operation that waits for it, so it belongs to the crossing that is told next.
+// AfterFunc keeps a timer. The engine starts a timer in the same step in which it reports the
+// operation that waits for it, so the timer belongs to the next crossing.
 func (ts *Timers) AfterFunc(_ time.Duration, fire func()) func() bool {
 	ts.Mu.Lock()
 	defer ts.Mu.Unlock()
@@ -50,19 +50,19 @@ func (ts *Timers) AfterFunc(_ time.Duration, fire func()) func() bool {
 	}
 }
 
-// IsOutside reports whether a settlement is somebody's doing, and not the engine's.
+// IsOutside reports whether somebody outside the engine made a settlement.
 func IsOutside(x *adk.Crossing) bool {
 	switch x.Status {
 	case adk.GateResolved, adk.GateRejected, adk.GateRefused:
 		return true
-	case adk.GateAborted: // the engine's own has a cause
+	case adk.GateAborted: // a settlement by the engine has a cause
 		return errors.Unwrap(x.Err) == nil
 	}
 	return false
 }
 
-// SettlesAgain reports whether what settled a recorded gate settles one that is asked for
-// in its place.
+// SettlesAgain reports whether the settlement of a recorded gate also settles the gate that got
+// asks for in its place.
 func SettlesAgain(s *calls.Step, got *adk.Crossing) bool {
 	end := s.Settlement()
 	switch {
@@ -74,7 +74,7 @@ func SettlesAgain(s *calls.Step, got *adk.Crossing) bool {
 	return IsOutside(end) && end.Status != adk.GateRefused && (got.Duration == 0 || end.At.Sub(s.X.At) < got.Duration)
 }
 
-// Settle makes a recorded settlement.
+// Settle repeats a recorded settlement.
 func Settle(gate *adk.TurnGate, x *adk.Crossing) {
 	switch x.Status {
 	case adk.GateResolved, adk.GateRefused:

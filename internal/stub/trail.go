@@ -8,17 +8,17 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// Trail is what went before in each strand of a recorded run, as far as it tells
-// what its listeners did.
+// Trail tracks, for each strand of a recorded run, the previous crossing as far as it helps to find
+// what listeners did.
 type Trail map[int]footprint
 
 // footprint is the trail of one strand.
 type footprint struct {
-	last  adk.Kind // of the crossing before
-	exits bool     // the goroutine is ending: what comes are the engine's last words
+	last  adk.Kind // of the previous crossing
+	exits bool     // the goroutine is ending: only the engine's last crossings follow
 }
 
-// Pass notes a crossing.
+// Pass takes in a crossing that is not an event.
 func (t Trail) Pass(x *adk.Crossing) {
 	at := t[x.Strand]
 	at.last = x.Kind
@@ -31,11 +31,11 @@ func (t Trail) Pass(x *adk.Crossing) {
 	t[x.Strand] = at
 }
 
-// Event notes an event, and gives what listeners did at it: panics are told, and
-// that one ended the goroutine is told by what comes next in the strand. ahead are
-// the crossings behind the event, from 1 on; nil where no more are known. live is
-// that the code around the event is not scripted, and ends nothing because a recorded
-// goroutine ended.
+// Event takes in an event, and returns what listeners did at it. Panics are recorded; that a
+// listener ended the goroutine follows from the next crossings of the strand. ahead returns the
+// i-th crossing after the event, from 1 on, or nil if no more are known. live says that the code
+// around the event is not scripted, so it does not end the goroutine by itself as the recorded code
+// may have.
 func (t Trail) Event(event *adk.Crossing, live bool, ahead func(i int) *adk.Crossing) ListenerFault {
 	before := t[event.Strand]
 	o, exits := listenerFaultAt(event, ahead)
@@ -44,14 +44,14 @@ func (t Trail) Event(event *adk.Crossing, live bool, ahead func(i int) *adk.Cros
 	return o
 }
 
-// endsWith reports whether a goroutine that ends at an event was ended by a
-// listener. Behind what user code does in one step, a report or a log, that may have
-// been its own doing, and its script does the same.
+// endsWith reports whether a goroutine that ends at an event was ended by a listener. After a
+// single step of user code, such as a report or a log, user code may have ended the goroutine
+// itself; its script then does the same.
 func (f footprint) endsWith(event *adk.Crossing) bool {
 	return !reported[event.Kind] || f.last.Emits()
 }
 
-// reported are the kinds of the events that reports say, where nothing emits them.
+// reported are the kinds of events that reports cause, if nothing emits them.
 var reported = reportedEvents()
 
 func reportedEvents() (events [math.MaxUint8 + 1]bool) {
@@ -63,9 +63,9 @@ func reportedEvents() (events [math.MaxUint8 + 1]bool) {
 	return events
 }
 
-// listenerFaultAt reads on behind an event for the panics of its listeners, and for
-// whether the goroutine ended there: then only the engine's last words come before
-// the call returns.
+// listenerFaultAt reads the crossings after an event for the panics of its listeners, and for
+// whether the goroutine ended there. If it did, only the engine's last crossings come before the
+// call returns.
 func listenerFaultAt(event *adk.Crossing, ahead func(i int) *adk.Crossing) (o ListenerFault, exits bool) {
 	listening, waited, late := true, false, false
 	for i := 1; ; i++ {
@@ -87,8 +87,7 @@ func listenerFaultAt(event *adk.Crossing, ahead func(i int) *adk.Crossing) (o Li
 	}
 }
 
-// settledByExit reports whether a gate was aborted as the goroutine that opened it
-// ended.
+// settledByExit reports whether a gate was aborted because the goroutine that opened it ended.
 func settledByExit(settle *adk.Crossing) bool {
 	cause := errors.Unwrap(settle.Err)
 	return settle.Status == adk.GateAborted && cause != nil && cause.Error() == wire.EndedByExit

@@ -1,7 +1,7 @@
-// Package thorough says how much a test does that could do as much as there is time for: one
-// that draws, samples or repeats, or one that takes long. There are three measures. The plain
-// suite is what one runs before each commit; make long, and CI, have the usual measure; make
-// thorough has all.
+// Package thorough says how much work a test does that could do any amount, because it draws,
+// samples or repeats, or because it is slow. There are three measures: the plain suite, which
+// people run before each commit; the usual measure, which make long and CI run; and everything,
+// which make thorough runs.
 package thorough
 
 import (
@@ -10,24 +10,25 @@ import (
 	"testing"
 )
 
-// Variable says the measure: Usual or Everything, or nothing for that of the plain suite.
+// Variable is the environment variable with the measure: Usual, Everything, or nothing for the
+// plain suite.
 const Variable = "ADKREPLAY_THOROUGH"
 
 const (
-	// Usual has what is long run too, and draws as much as is worth it on each change.
+	// Usual runs slow tests too, and draws as much as is worth it on each change.
 	Usual = "long"
-	// Everything has tests do all that they can.
+	// Everything makes tests do all that they can.
 	Everything = "all"
 )
 
 // All reports whether everything is to be done.
 func All() bool { return os.Getenv(Variable) == Everything }
 
-// isPlain reports whether there is the time of the plain suite alone.
+// isPlain reports whether only the plain suite is to be run.
 func isPlain() bool { return !All() && os.Getenv(Variable) != Usual }
 
-// Of is how much is to be done: few in the plain suite, and with -short, as under the race
-// detector, which looks at the same code each time.
+// Of returns how much to do. It returns few in the plain suite, and with -short, which is used with
+// the race detector, since repetitions examine the same code there.
 func Of[T any](all, usual, few T) T {
 	switch {
 	case All():
@@ -38,13 +39,13 @@ func Of[T any](all, usual, few T) T {
 	return usual
 }
 
-// Takes reports whether one of many of a kind is looked at: where few are to be, it is one in
-// so many, the same each time, by its name.
+// Takes reports whether to include one of many cases. If few are to be done, it includes about one
+// in oneIn, always the same ones, chosen by name.
 func Takes(name string, oneIn uint32) bool {
 	return Of(true, true, crc32.ChecksumIEEE([]byte(name))%oneIn == 0)
 }
 
-// Long skips a test in the plain suite: it takes a second and more.
+// Long skips a test in the plain suite because it takes a second or more.
 func Long(t testing.TB) {
 	t.Helper()
 	if isPlain() {
@@ -52,8 +53,8 @@ func Long(t testing.TB) {
 	}
 }
 
-// OneGoroutine skips a test with -short, as under the race detector, which has nothing to say of what
-// is on one goroutine: it takes long there, and make test runs it.
+// OneGoroutine skips a test with -short, which is used with the race detector. Such a test runs on
+// a single goroutine, where the detector finds nothing, and is slow with it; make test runs it.
 func OneGoroutine(t testing.TB) {
 	t.Helper()
 	if testing.Short() && !All() {

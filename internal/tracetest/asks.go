@@ -9,7 +9,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// AsksTurn asks the world from every seam and ends asks in every way.
+// AsksTurn asks the world from every seam, and ends asks in every way.
 func AsksTurn(t *SampleKit) {
 	var kept context.Context
 	t.Config.TurnInput = []adk.TurnMiddleware{TurnStep("load", func(ctx context.Context, tc *adk.TurnContext) error {
@@ -59,12 +59,12 @@ func echo(_ context.Context, request map[string]any) (map[string]any, error) {
 	return map[string]any{"got": request}, nil
 }
 
-// counting hands out 1, 2 and 3, and then fails.
+// counting sends 1, 2 and 3, and then fails.
 func counting(_ context.Context, _ string, hand func(int) error) error {
 	return errors.Join(hand(1), hand(2), hand(3), errors.New("cut off"))
 }
 
-// overlapping reads two answers by turns.
+// overlapping reads two answers alternately.
 func overlapping(ctx context.Context, dc *adk.DispatchContext) {
 	one := Must(adk.OpenExchange(ctx, "one", func() (json.RawMessage, error) { return json.RawMessage(`{"n":1}`), nil }))
 	two := Must(adk.OpenExchange(ctx, "two", func() (json.RawMessage, error) { return json.RawMessage(`{"n":2}`), nil }))

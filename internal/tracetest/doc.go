@@ -1,3 +1,3 @@
-// Package tracetest is what tests of traces share: turns that cross everywhere, drawn
-// crossings with something in every field, the embedded traces, and every edit of them.
+// Package tracetest is shared by the tests of traces: sample turns with all kinds of crossings,
+// random crossings with a value in every field, the embedded traces, and every edit of those.
 package tracetest

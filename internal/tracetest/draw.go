@@ -18,7 +18,7 @@ import (
 	_ "github.com/adkreplay/adkreplay/internal/draws"
 )
 
-// This file draws crossings with every field that their kinds have.
+// This file draws crossings with all fields of their kinds.
 
 // ErrSoldOut is an error that user code would name.
 var ErrSoldOut = errors.New("sold out")
@@ -26,10 +26,10 @@ var ErrSoldOut = errors.New("sold out")
 // testSentinels are what user code would name.
 var testSentinels = map[string]error{"shop.ErrSoldOut": ErrSoldOut}
 
-// TestStart is when the runs of tests begin.
+// TestStart is the time at which the runs of tests begin.
 var TestStart = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// DrawText draws a text: of any characters, of hostile ones, or of any bytes.
+// DrawText draws a text of any characters, of hostile ones, or of any bytes.
 func DrawText(t *rapid.T, label string) string {
 	return rapid.OneOf(
 		rapid.String(),
@@ -84,7 +84,7 @@ func drawRecord(t *rapid.T) adk.Record {
 	return r
 }
 
-// drawPlain draws plain data, and some that is not.
+// drawPlain draws a value that usually is plain data.
 func drawPlain(t *rapid.T, depth int) any {
 	most := 12
 	if depth <= 0 {
@@ -170,13 +170,13 @@ func drawResult(t *rapid.T) adk.ToolResult {
 	}
 }
 
-// ClaimsToBe is an error that says by its own method what it is.
+// ClaimsToBe is an error with an Is method that returns true for Target.
 type ClaimsToBe struct{ Target error }
 
-// Error is a text that says nothing.
+// Error returns a meaningless text.
 func (e ClaimsToBe) Error() string { return "claims" }
 
-// Is claims what it was told to.
+// Is reports whether target is the Target.
 func (e ClaimsToBe) Is(target error) bool { return target == e.Target }
 
 func drawError(t *rapid.T, depth int) error {
@@ -242,7 +242,7 @@ func drawPayload(t *rapid.T, kind adk.Kind) any {
 	}
 }
 
-// DrawCrossing draws a crossing of a kind with every field that it has.
+// DrawCrossing draws a crossing of a kind with all of its fields.
 func DrawCrossing(t *rapid.T, k adk.Kind, p adk.Phase) adk.Crossing {
 	c := adk.Crossing{Kind: k, Phase: p, At: drawTime(t, "at")}
 	c.Call, c.Strand, c.Op = rapid.Int().Draw(t, "in"), rapid.Int().Draw(t, "strand"), rapid.Int().Draw(t, "op")
@@ -296,8 +296,8 @@ func drawField(t *rapid.T, c *adk.Crossing, f adk.Field) {
 	}
 }
 
-// drawPlainField draws a text, a number or a truth, and of a field of another type one of
-// the values that are known of it.
+// drawPlainField draws a text, a number or a boolean. For a field of another type it draws one of
+// the values that Saying knows.
 func drawPlainField(t *rapid.T, c *adk.Crossing, f adk.Field) {
 	switch at := reflect.ValueOf(c).Elem().FieldByName(f.String()).Addr().Interface().(type) {
 	case *string:

@@ -13,8 +13,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// This file makes every edit of every field of a crossing, for the tests that
-// ask whether anybody notices.
+// This file makes every edit of every field of a crossing, for tests that check whether the edit is
+// noticed.
 
 // edit is one change of one crossing.
 type edit struct {
@@ -24,7 +24,7 @@ type edit struct {
 	edited adk.Crossing
 }
 
-// fieldEdits are all edits of the fields of a crossing.
+// fieldEdits returns all edits of the fields of a crossing.
 func fieldEdits(x adk.Crossing) []edit {
 	edits := frameEdits(x)
 	for _, use := range x.Kind.Fields(x.Phase) {
@@ -38,14 +38,14 @@ func fieldEdits(x adk.Crossing) []edit {
 	return edits
 }
 
-// frameEdits are the edits of what every crossing has.
+// frameEdits returns the edits of the fields that every crossing has.
 func frameEdits(x adk.Crossing) []edit {
 	e := editor{from: x}
 	e.label, e.input = "at", true
 	for _, by := range []time.Duration{-1, 1} {
 		e.with("moved by "+by.String(), func(x *adk.Crossing) { x.At = x.At.Add(by) })
 	}
-	// Through whose handle an operation is made, user code decides.
+	// User code decides through which handle it performs an operation.
 	e.label, e.input = "in", x.Kind.Class() == adk.ClassOperation
 	e.number(func(x *adk.Crossing) *int { return &x.Call })
 	e.label, e.input = "strand", false
@@ -62,7 +62,7 @@ func frameEdits(x adk.Crossing) []edit {
 	return e.edits
 }
 
-// nextKind is a kind that can stand in a line of the same phase.
+// nextKind returns another kind with the same phases.
 func nextKind(k adk.Kind) adk.Kind {
 	all := adk.Kinds()
 	for i := slices.Index(all, k) + 1; ; i++ {
@@ -170,10 +170,10 @@ func (e *editor) field(f adk.Field) {
 	}
 }
 
-// seams edits the names of the seams of a dispatch that a turn called.
+// seams edits the names of the seams of a dispatch that user code called.
 func (e *editor) seams() {
 	if e.from.Seams == nil {
-		return // a call of another seam: a reader takes no names there
+		return // a call of another seam, whose line may not have names
 	}
 	e.with("another executor", func(x *adk.Crossing) {
 		other := *e.from.Seams
@@ -193,7 +193,7 @@ func (e *editor) number(of func(*adk.Crossing) *int) {
 	}
 }
 
-// editText changes a text, empties it and makes it longer; an absent one is set.
+// editText changes a text, empties it and makes it longer. It sets an empty text.
 func editText[T ~string](e *editor, of func(*adk.Crossing) *T) {
 	text := *of(&e.from)
 	if text == "" {
@@ -205,7 +205,7 @@ func editText[T ~string](e *editor, of func(*adk.Crossing) *T) {
 	e.with("changed", func(x *adk.Crossing) { *of(x) = changedText(text) })
 }
 
-// changedText has the length of text, and another last byte.
+// changedText returns a text of the same length with another last byte.
 func changedText[T ~string](text T) T {
 	last := byte('y')
 	if text[len(text)-1] == last {
@@ -231,8 +231,8 @@ type changedTo[T any] struct {
 	value T
 }
 
-// editList makes a list shorter and longer, turns it around and changes its
-// first and its last element; an absent one is set.
+// editList makes a list shorter and longer, reverses it, and changes its first and last element. It
+// sets an empty list.
 func editList[T any](e *editor, list []T, extra T, like func(T) []T, set func(*adk.Crossing, []T)) {
 	put := func(what string, to []T) { e.with(what, func(x *adk.Crossing) { set(x, to) }) }
 	put("lengthened", append(slices.Clone(list), extra))
@@ -258,7 +258,7 @@ func editList[T any](e *editor, list []T, extra T, like func(T) []T, set func(*a
 var anotherMessage = Must(adk.NewMessage(adk.MessageInit{ID: "another", Role: adk.RoleUser, Content: "another",
 	CreatedAt: time.Unix(0, 0), UpdatedAt: time.Unix(0, 0)}))
 
-// Must gives a value that is made without an error.
+// Must returns value, and panics on an error.
 func Must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
@@ -275,8 +275,8 @@ func recordsLike(r adk.Record) (like []adk.Record) {
 	return like
 }
 
-// recordEdits are another record, none, and the same record with one member of
-// its JSON changed or dropped, as far as a reader takes it.
+// recordEdits returns no record, another one, and the same record with one member of its JSON
+// changed or removed, if that is a valid record.
 func recordEdits(r adk.Record) []changedTo[adk.Record] {
 	if r == nil {
 		return []changedTo[adk.Record]{{"set", anotherMessage}}
@@ -299,7 +299,7 @@ func recordEdits(r adk.Record) []changedTo[adk.Record] {
 	return edits
 }
 
-// valueEdits are all that plain data can be changed to in one place.
+// valueEdits returns all values that differ from a value of plain data in one place.
 func valueEdits(value any) []changedTo[any] {
 	if value == nil {
 		return []changedTo[any]{{"set", "x"}}
@@ -338,10 +338,10 @@ func innerEdits(value any) []changedTo[any] {
 	case map[string]any:
 		return mapEdits(v)
 	}
-	return one("x") // plain data of a kind that fixtures do not have
+	return one("x") // plain data of a type that fixtures do not have
 }
 
-// mapEdits drop, add and change one key at any depth.
+// mapEdits removes, adds and changes one key at any depth.
 func mapEdits(object map[string]any) []changedTo[any] {
 	edit := func(change func(map[string]any)) map[string]any {
 		copied := maps.Clone(object)
@@ -389,7 +389,7 @@ func resultEdits(r adk.ToolResult) []changedTo[adk.ToolResult] {
 	return edits
 }
 
-// errorEdits change an error's code, text and chain.
+// errorEdits changes an error's code, text and chain.
 func errorEdits(err error) []changedTo[error] {
 	if err == nil {
 		return []changedTo[error]{{"set", errors.New("x")}, {"set with a code", &adk.Error{Code: adk.E_TURN_ABORTED}}}
@@ -430,7 +430,7 @@ func (e *editor) schema() {
 	put("lengthened", string(bytes.TrimSuffix(e.from.Schema, []byte("}")))+`,"title":"x"}`)
 }
 
-// payload changes one field of an event that user code gave.
+// payload changes one field of an event that user code emitted.
 func (e *editor) payload() {
 	given := reflect.ValueOf(e.from.Payload)
 	for _, field := range reflect.VisibleFields(given.Type()) {

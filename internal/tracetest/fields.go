@@ -14,15 +14,14 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// said is a value that says a word, in one of the places of a field in which a
-// word can be.
+// said is a value that contains a word, in one of the places of a field that can contain one.
 type said struct {
 	Where string
 	Value any
 }
 
-// Saying are the values of a field of a kind, each of which says the word in one
-// place: in every shape that the field can have, and every part of it.
+// Saying returns values of a field of a kind, each of which contains the word in another place: in
+// every shape that the field can have, and every part of it.
 func Saying(t require.TestingT, kind adk.Kind, f adk.Field, word string) []said {
 	one := func(v any) []said { return []said{{Where: "", Value: v}} }
 	message, err := adk.NewMessage(adk.MessageInit{ID: "m1", Role: adk.RoleUser, Content: word, CreatedAt: TestStart, UpdatedAt: TestStart})
@@ -35,7 +34,7 @@ func Saying(t require.TestingT, kind adk.Kind, f adk.Field, word string) []said 
 	case adk.FieldTexts:
 		return []said{{Where: "only", Value: []string{word}}, {Where: "last", Value: []string{"x", word}}}
 	case adk.FieldCollection:
-		all := adk.Collections() // there are no others
+		all := adk.Collections() // all collections, since no others are valid
 		return one(all[len(word)%len(all)])
 	case adk.FieldRecord:
 		return []said{{Where: "message", Value: message}, {Where: "media", Value: media}, {Where: "instruction", Value: adk.NewTokenizable(word)}}
@@ -68,8 +67,8 @@ func Saying(t require.TestingT, kind adk.Kind, f adk.Field, word string) []said 
 	return one(plainSaying(t, f, word))
 }
 
-// plainSaying is a text, a number or a truth that says a word: what a field is of whose
-// type there is no more to say.
+// plainSaying returns a text, a number or a boolean for a word, for a field that is simply of that
+// type.
 func plainSaying(t require.TestingT, f adk.Field, word string) any {
 	field, _ := reflect.TypeFor[adk.Crossing]().FieldByName(f.String())
 	switch field.Type {
@@ -98,8 +97,7 @@ func errorsSaying(word string) []said {
 	}
 }
 
-// eventsSaying are events that user code emits, each with the word in another
-// field.
+// eventsSaying returns events that user code may emit, each with the word in another field.
 func eventsSaying(t require.TestingT, kind adk.Kind, word string) (all []said) {
 	require.True(t, kind.Emits(), kind)
 	event := reflect.TypeOf(kind.Event().Payload())
@@ -129,13 +127,13 @@ func eventsSaying(t require.TestingT, kind adk.Kind, word string) (all []said) {
 	return all
 }
 
-// With is a crossing with a value in a field.
+// With returns a crossing with a value in a field.
 func With(x adk.Crossing, f adk.Field, v any) adk.Crossing {
 	reflect.ValueOf(&x).Elem().FieldByName(f.String()).Set(reflect.ValueOf(v))
 	return x
 }
 
-// full is a crossing of a kind with something in every field.
+// full returns a crossing of a kind with a value in every field.
 func full(t *testing.T, kind adk.Kind, phase adk.Phase) adk.Crossing {
 	x := adk.Crossing{Kind: kind, Phase: phase, At: TestStart}
 	for _, use := range kind.Fields(phase) {
@@ -144,8 +142,8 @@ func full(t *testing.T, kind adk.Kind, phase adk.Phase) adk.Crossing {
 	return x
 }
 
-// EachUse gives every field of every kind at every phase, in a crossing that has
-// all of its fields.
+// EachUse calls give for every field of every kind in every phase, with a crossing that has all of
+// its fields.
 func EachUse(t *testing.T, give func(t *testing.T, x adk.Crossing, use adk.FieldUse)) {
 	for _, kind := range adk.Kinds() {
 		for _, phase := range []adk.Phase{adk.Whole, adk.Begin, adk.Done} {

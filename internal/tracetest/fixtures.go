@@ -16,10 +16,10 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// FixtureNamed is the fixture of that name.
+// FixtureNamed returns the fixture with a name.
 func FixtureNamed(t testing.TB, name string) Fixture { return readFixture(t, name+".jsonl") }
 
-// AllFixtures are the embedded traces, read.
+// AllFixtures returns the embedded traces.
 func AllFixtures(t testing.TB) []Fixture {
 	names, err := fs.Glob(fixtures.Traces, "*.jsonl")
 	require.NoError(t, err)
@@ -39,15 +39,14 @@ func readFixture(t testing.TB, file string) Fixture {
 	return Fixture{strings.TrimSuffix(file, ".jsonl"), data, recorded}
 }
 
-// ForEachFixture runs test for every fixture, several at a time, and returns
-// when all are done.
+// ForEachFixture runs test for every fixture, several at a time, and returns when all are done.
 func ForEachFixture(t *testing.T, test func(t *testing.T, f Fixture)) {
 	t.Run("fixtures", func(t *testing.T) { sideBySide(t, AllFixtures(t), func(f Fixture) string { return f.Name }, test) })
 }
 
-// sideBySide runs a test of each, as many at a time as there are cores. None of the others has
-// been begun, as it would have been with Parallel, and waits for its turn: who looks at what
-// every goroutine of the program does would look at all of them each time.
+// sideBySide runs a test for each element, as many concurrently as there are cores. With Parallel,
+// goroutines of the waiting tests would exist too, and code that examines all goroutines of the
+// program would examine those each time.
 func sideBySide[T any](t *testing.T, all []T, name func(T) string, test func(t *testing.T, one T)) {
 	var group sync.WaitGroup
 	var begun atomic.Int64
@@ -61,7 +60,7 @@ func sideBySide[T any](t *testing.T, all []T, name func(T) string, test func(t *
 	group.Wait()
 }
 
-// EachFixture runs a test for every embedded trace, side by side.
+// EachFixture runs a test for every embedded trace, several at a time.
 func EachFixture(t *testing.T, run func(t *testing.T, recorded *trace.Trace)) {
 	files, err := fs.Glob(fixtures.Traces, "*.jsonl")
 	require.NoError(t, err)
@@ -71,8 +70,8 @@ func EachFixture(t *testing.T, run func(t *testing.T, recorded *trace.Trace)) {
 	})
 }
 
-// Prefixes are the beginnings of a fixture, by how many crossings they have: from none
-// to all of them, each with a footer that fits.
+// Prefixes returns the prefixes of a fixture, by their number of crossings: from none to all, each
+// with a valid footer.
 func Prefixes(f Fixture) iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
 		lines := strings.Split(strings.TrimSuffix(string(f.Bytes), "\n"), "\n")
@@ -84,11 +83,11 @@ func Prefixes(f Fixture) iter.Seq2[int, []byte] {
 	}
 }
 
-// Body is the file without its footer.
+// Body returns the file without its footer.
 func (f Fixture) Body() []byte { return f.Bytes[:bytes.LastIndex(f.Bytes, []byte(`{"end":`))] }
 
-// AddBodies gives a fuzz target fixtures without their footers: what it makes of them
-// gets one that fits (Resealed). Without names it is a few that differ much.
+// AddBodies adds fixtures without their footers to a fuzz target, which gives the mutated lines a
+// valid footer (Resealed). Without names, it adds a few fixtures that differ much.
 func AddBodies(f *testing.F, names ...string) {
 	if len(names) == 0 {
 		names = []string{"hello", "tool-round-trip", "gate-timeout", "parallel-tools", "sub-agents", "read-image", "streamed-reply", "waits-cut-short"}
@@ -98,7 +97,7 @@ func AddBodies(f *testing.F, names ...string) {
 	}
 }
 
-// Resealed is a trace of lines, with a footer that fits.
+// Resealed returns a trace of lines, with a valid footer.
 func Resealed(lines []byte) []byte {
 	return Seal(strings.Split(strings.TrimSuffix(string(lines), "\n"), "\n"), "")
 }

@@ -15,11 +15,11 @@ import (
 	"github.com/adkreplay/adkreplay/internal/storages"
 )
 
-// FoldStart is when the turns of these tests begin.
+// FoldStart is the time at which the turns of these tests begin.
 var FoldStart = time.Date(2025, 1, 1, 9, 0, 0, 0, time.UTC)
 
-// stillClock stands still, but for timers: a timer fires at once and takes the
-// clock along.
+// stillClock is a clock that advances only by timers: a timer fires at once, and the clock advances
+// by its duration.
 type stillClock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -39,7 +39,7 @@ func (c *stillClock) AfterFunc(d time.Duration, fire func()) func() bool {
 	return func() bool { return false }
 }
 
-// countedIDs are id-1, id-2, …
+// countedIDs returns the ids id-1, id-2, …
 type countedIDs struct {
 	mu sync.Mutex
 	n  int
@@ -52,8 +52,8 @@ func (c *countedIDs) NewID() string {
 	return fmt.Sprintf("id-%d", c.n)
 }
 
-// shelf is a collection in memory; Refuse makes every write fail, and while it stores it
-// calls storing.
+// shelf is a collection in memory. Refuse makes every write fail. It calls storing whenever it
+// stores.
 type shelf struct {
 	mu     sync.Mutex
 	Kept   []adk.Record
@@ -77,7 +77,7 @@ func (s *shelf) write(verb adk.Kind, record adk.Record) error {
 	return s.Refuse
 }
 
-// shelves are the obligations of a storage whose parts a test can reach.
+// shelves implements a storage whose parts a test can access.
 type shelves map[adk.CollectionName]*shelf
 
 func newShelves() shelves {
@@ -88,20 +88,20 @@ func newShelves() shelves {
 	return all
 }
 
-// Fetch gives what a shelf holds.
+// Fetch returns the records of a shelf.
 func (s shelves) Fetch(_ context.Context, _ adk.Scope, of adk.CollectionName) ([]adk.Record, error) {
 	s[of].mu.Lock()
 	defer s[of].mu.Unlock()
 	return slices.Clone(s[of].Kept), nil
 }
 
-// Write stores a record, and does nothing else.
+// Write stores a record; it ignores other operations.
 func (s shelves) Write(_ context.Context, _ adk.Scope, of adk.CollectionName, verb adk.Kind, record adk.Record, _ string) error {
 	return s[of].write(verb, record)
 }
 
-// copying is a probe that copies what it is told, with all that its owner may
-// change.
+// copying is a probe that copies the crossings that it observes, including everything that their
+// owner may change.
 type copying struct {
 	info adk.RunInfo
 	told []*adk.Crossing
@@ -121,13 +121,13 @@ func (c *copying) Tell(x *adk.Crossing) {
 	c.told = append(c.told, &one)
 }
 
-// SampleTurn is a turn to fold: what is configured, and what is handed to Run.
+// SampleTurn is a turn to fold: what is configured, and what is passed to Run.
 type SampleTurn struct {
 	Name    string
 	Prepare func(t *SampleKit)
 }
 
-// SampleKit is what a SampleTurn is prepared with.
+// SampleKit is what a SampleTurn prepares.
 type SampleKit struct {
 	testing.TB
 	Config adk.Config
@@ -137,13 +137,13 @@ type SampleKit struct {
 	cancel context.CancelCauseFunc
 }
 
-// Run runs a turn and gives what crossed.
+// Run runs a turn and returns its crossings.
 func (s SampleTurn) Run(t testing.TB) []*adk.Crossing {
 	t.Helper()
 	return s.observe(t).told
 }
 
-// observe runs a turn and gives the probe that was told of it.
+// observe runs a turn and returns the probe that observed it.
 func (s SampleTurn) observe(t testing.TB) *copying {
 	t.Helper()
 	probe := &copying{}
@@ -151,7 +151,7 @@ func (s SampleTurn) observe(t testing.TB) *copying {
 	return probe
 }
 
-// RunUnobserved runs a turn that is looked at by its own probe alone.
+// RunUnobserved runs a turn that only its own probe observes.
 func (s SampleTurn) RunUnobserved(t testing.TB) { s.runWith(t, nil) }
 
 func (s SampleTurn) runWith(t testing.TB, probe adk.Probe) {
@@ -175,7 +175,7 @@ func (s SampleTurn) runWith(t testing.TB, probe adk.Probe) {
 
 func acks(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() }
 
-// AMessage is a message that says a text.
+// AMessage returns a message with a text.
 func AMessage(id string, role adk.Role, text string) *adk.Message {
 	return Must(adk.NewMessage(adk.MessageInit{ID: id, Role: role, Content: text, CreatedAt: FoldStart, UpdatedAt: FoldStart}))
 }
@@ -184,7 +184,7 @@ func aMedia(id string, reader adk.MediaReader) *adk.Media {
 	return Must(adk.NewUserAttachment(adk.MediaInit{ID: id, Kind: adk.MediaImage, MIMEType: "image/png", Filename: id + ".png", Reader: reader}))
 }
 
-// AMemory is a memory of a text.
+// AMemory returns a memory with a text.
 func AMemory(id, text string) *adk.Memory {
 	return Must(adk.NewMemory(adk.MemoryInit{ID: id, Content: text, Confidence: new(0.9), Importance: new(0.5), CreatedAt: FoldStart, UpdatedAt: FoldStart}))
 }
@@ -194,19 +194,19 @@ func aRetrievable(id, text string) *adk.Retrievable {
 		Score: new(0.75), CreatedAt: FoldStart, UpdatedAt: FoldStart}))
 }
 
-// AThought is a thought of a text.
+// AThought returns a thought with a text.
 func AThought(id, text string) *adk.Thought {
 	return Must(adk.NewThought(adk.ThoughtInit{ID: id, Content: text, Payload: map[string]any{"signature": "abc"}, ReplayCompatibility: "provider-1",
 		CreatedAt: FoldStart, UpdatedAt: FoldStart}))
 }
 
-// AToolCall is a call of a tool that was answered.
+// AToolCall returns a tool call with a result.
 func AToolCall(id, city, result string) *adk.ToolCall {
 	return Must(adk.NewToolCall(adk.ToolCallInit{ID: id, Tool: "weather", Args: map[string]any{"city": city}, Results: adk.Text(result),
 		CreatedAt: FoldStart, UpdatedAt: FoldStart, CompletedAt: FoldStart}))
 }
 
-// ATool is a tool that says nothing.
+// ATool returns a tool with a handler.
 func ATool(name, description string, ephemeral bool, handler adk.ToolHandler) *adk.Tool {
 	return Must(adk.NewTool(adk.ToolInit{Name: name, Description: description, Ephemeral: ephemeral, Handler: handler, InputSchema: []byte(
 		`{"type":"object","properties":{"city":{"type":"string"},"unit":{"type":"string","default":"C"}},"required":["city"]}`)}))
@@ -221,7 +221,7 @@ func weatherTool() *adk.Tool {
 	})
 }
 
-// TurnStep is a turn middleware that does something before it calls next.
+// TurnStep returns a turn middleware that calls do before it calls next.
 func TurnStep(name string, do func(ctx context.Context, tc *adk.TurnContext) error) adk.TurnMiddleware {
 	return adk.TurnMiddleware{Name: name, Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 		if err := do(ctx, tc); err != nil {
@@ -232,7 +232,7 @@ func TurnStep(name string, do func(ctx context.Context, tc *adk.TurnContext) err
 	}}
 }
 
-// dispatchStep is turnStep for a dispatch pipeline.
+// dispatchStep is TurnStep for a dispatch pipeline.
 func dispatchStep(name string, do func(ctx context.Context, dc *adk.DispatchContext) error) adk.DispatchMiddleware {
 	return adk.DispatchMiddleware{Name: name, Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 		if err := do(ctx, dc); err != nil {
@@ -243,8 +243,8 @@ func dispatchStep(name string, do func(ctx context.Context, dc *adk.DispatchCont
 	}}
 }
 
-// Loading is the middleware load, which fetches what the storage has of some collections, and
-// puts it into the turn's sets.
+// Loading returns the middleware load, which fetches the records of some collections from the
+// storage and adds them to the turn's sets.
 func Loading(of ...adk.CollectionName) adk.TurnMiddleware {
 	return TurnStep("load", func(ctx context.Context, tc *adk.TurnContext) error {
 		for _, name := range of {
@@ -256,7 +256,7 @@ func Loading(of ...adk.CollectionName) adk.TurnMiddleware {
 	})
 }
 
-// Hydrate fetches the messages and puts them into the turn's set.
+// Hydrate fetches the messages and adds them to the turn's set.
 func Hydrate(ctx context.Context, tc *adk.TurnContext) error {
 	return hydrate(ctx, storages.SetOf(tc.Handle, adk.Messages))
 }
@@ -271,7 +271,7 @@ func hydrate(ctx context.Context, set storages.Set) error {
 	return err
 }
 
-// Find is the first crossing of a kind and phase.
+// Find returns the first crossing of a kind and phase.
 func Find(told []*adk.Crossing, kind adk.Kind, phase adk.Phase) *adk.Crossing {
 	for _, x := range told {
 		if x.Kind == kind && x.Phase == phase {

@@ -14,7 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// MutantsVariable makes the test try every edit of every fixture.
+// MutantsVariable is the environment variable that makes the tests try every edit of every fixture.
 const MutantsVariable = "ADKREPLAY_MUTANTS"
 
 // Fixture is a recorded turn.
@@ -24,15 +24,15 @@ type Fixture struct {
 	Trace *trace.Trace
 }
 
-// Mutant is a fixture with one edit. Its trace is made when it is asked for, since
-// most tests try a sample.
+// Mutant is a fixture with one edit. Its trace is only built on request, since most tests try a
+// sample.
 type Mutant struct {
 	Fixture Fixture
 	edited  func() *trace.Trace
-	At      int    // the number of the crossing at which the two part first
-	Line    int    // the place of the edited line among the lines, -1 for the header
+	At      int    // the number of the first crossing at which the two differ
+	Line    int    // the index of the edited line; -1 for the header
 	Kind    string // of the edited crossing
-	Field   string // the field that was edited, empty for an edit of whole lines
+	Field   string // the field that was edited; "" for an edit of whole lines
 	What    string
 	Input   bool
 }
@@ -42,18 +42,18 @@ func (m Mutant) String() string {
 	return fmt.Sprintf("%s: crossing %d, %s %s %s", m.Fixture.Name, m.At, m.Kind, m.Field, m.What)
 }
 
-// Trace is the fixture as it was edited.
+// Trace returns the edited trace.
 func (m Mutant) Trace() *trace.Trace { return m.edited() }
 
 // AllMutants reports whether MutantsVariable asks for every edit.
 func AllMutants() bool { return os.Getenv(MutantsVariable) == "all" }
 
-// sampledLines is of how many lines a sample has one: to make an edit costs as much as to
-// try it.
+// sampledLines says that a sample contains one of so many lines. Building an edit is as expensive
+// as trying it.
 const sampledLines = 8
 
-// Mutants gives edits of a fixture to yield: one of so many of some lines, others in each
-// fixture, or every one where MutantsVariable asks for that.
+// Mutants calls yield for edits of a fixture: for about one in of, on different lines in each
+// fixture, or for every edit if MutantsVariable asks for that.
 func Mutants(f Fixture, of uint32, yield func(Mutant)) {
 	if AllMutants() {
 		mutants(f, 1, yield)
@@ -66,7 +66,7 @@ func Mutants(f Fixture, of uint32, yield func(Mutant)) {
 	})
 }
 
-// mutants gives the edits of one of so many lines, and those of the header.
+// mutants calls yield for the edits of one in of lines, and for those of the header.
 func mutants(f Fixture, of int, yield func(Mutant)) {
 	chosen := func(line int) bool { return (line+len(f.Name))%of == 0 }
 	for i, line := range f.Trace.Lines() {
@@ -79,7 +79,7 @@ func mutants(f Fixture, of int, yield func(Mutant)) {
 				lines[i].Crossing = e.edited
 				return Sealed(f, lines)
 			}
-			isCause := line.Kind == adk.KindSleep && e.field == "err" // of the context that ended it
+			isCause := line.Kind == adk.KindSleep && e.field == "err" // of the context that ended the sleep
 			yield(Mutant{f, edited, i + 1, i, compare.KindText(&line.Crossing), e.field, e.what, e.input || isCause})
 		}
 	}
@@ -91,7 +91,7 @@ func mutants(f Fixture, of int, yield func(Mutant)) {
 	headerMutants(f, yield)
 }
 
-// headerMutants rename the executor and every middleware, and take each away.
+// headerMutants renames and removes the executor and each middleware.
 func headerMutants(f Fixture, yield func(Mutant)) {
 	give := func(field, what string, change func(*adk.RunInfo)) {
 		edited := func() *trace.Trace {
@@ -122,7 +122,7 @@ func headerMutants(f Fixture, yield func(Mutant)) {
 	}
 }
 
-// structuralMutants drop a line, write it twice, and swap it with the next.
+// structuralMutants removes each line, duplicates it, and swaps it with the next one.
 func structuralMutants(f Fixture, yield func(Mutant)) {
 	lines := f.Trace.Lines()
 	give := func(i, at int, what string, edit func(lines []trace.Line) []trace.Line) {
@@ -142,8 +142,8 @@ func structuralMutants(f Fixture, yield func(Mutant)) {
 	}
 }
 
-// madeByUser reports whether an edit of whole lines is one of what user code or
-// the outside did. Which strand goes first is the outside's to say, too.
+// madeByUser reports whether an edit of whole lines concerns something that user code or the
+// outside did. The order of strands is decided by the outside, too.
 func madeByUser(lines []trace.Line, what string) bool {
 	if what == "swapped" && (fromOutside(&lines[1].Crossing) || lines[0].Strand != lines[1].Strand) {
 		return true
@@ -159,15 +159,15 @@ func fromOutside(x *adk.Crossing) bool {
 	return x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done
 }
 
-// Sealed is a trace of other lines under the header of a fixture.
+// Sealed returns a trace with other lines under the header of a fixture.
 func Sealed(f Fixture, lines []trace.Line) *trace.Trace {
 	sealed := trace.New(f.Trace.Header, lines)
 	sealed.Sealed = true
 	return sealed
 }
 
-// lastLike is the place of the last of the lines that are the same as the one at i
-// and follow each other from there. An edit of whole lines shows behind them.
+// lastLike returns the index of the last of the equal lines that follow each other from i on. An
+// edit of whole lines is visible only after them.
 func lastLike(lines []trace.Line, i int) int {
 	for i+1 < len(lines) && sameLine(lines[i], lines[i+1]) {
 		i++
@@ -180,9 +180,9 @@ func sameLine(a, b trace.Line) bool {
 	return reflect.DeepEqual(a.Crossing, b.Crossing)
 }
 
-// IsBehind reports whether in a mutant an operation ends, or its event is told, later than
-// what its strand does next, or it is still under way when the run ends: as one does that a
-// goroutine of user code's own makes, which a recording does not tell from others.
+// IsBehind reports whether, in a mutant, an operation ends or its event is emitted after the next
+// step of its strand, or the operation is still open when the run ends. That also happens with an
+// operation on a goroutine that user code started, which a recording does not distinguish.
 func (m Mutant) IsBehind() bool {
 	if m.Line < 0 || m.Field != "" || m.What == "twice" {
 		return false
@@ -197,9 +197,9 @@ func (m Mutant) IsBehind() bool {
 		(m.What == "dropped" || lines[1].Call == x.Call || lines[1].ID == x.Call && lines[1].Kind == adk.KindReturn)
 }
 
-// IsBetween reports whether a mutant moved a time to another that lies between those of
-// the lines around it. The clock is user code's: where it moves by itself it may have
-// said that, too.
+// IsBetween reports whether a mutant changed a time to another one between those of the lines
+// around it. The clock belongs to user code, and a clock that advances by itself may have given
+// that time, too.
 func (m Mutant) IsBetween() bool {
 	if m.Field != "at" {
 		return false

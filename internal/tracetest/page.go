@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Unpacked is what a page holds in the element of an id, as browsers unpack it: contents is the
-// document beside the traces, trace-0 the lines of the first of them. The error says that there
-// is no such element, or what is wrong with it.
+// Unpacked returns the content of the element with an id in a page, as browsers unpack it: contents
+// is the document that describes the page, and trace-0 the lines of the first trace. The error says
+// that there is no such element, or what is wrong with it.
 func Unpacked(page, id string) (string, error) {
 	_, rest, found := strings.Cut(page, ` id="`+id+`">`)
 	if !found {

@@ -12,13 +12,13 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// FailingWriter is a full disk.
+// FailingWriter behaves like a full disk.
 type FailingWriter struct{}
 
-// Write fails.
+// Write always fails.
 func (FailingWriter) Write([]byte) (int, error) { return 0, errors.New("no space left") }
 
-// Poison puts a hostile text everywhere where a crossing may hold one.
+// Poison puts a hostile text everywhere where a crossing may have one.
 func Poison(x *adk.Crossing, hostile string) {
 	x.Name, x.Key, x.Text, x.Status = x.Name+hostile, x.Key+hostile, x.Text+hostile, x.Status+hostile
 	x.Outcome += adk.Outcome(hostile)
@@ -37,7 +37,7 @@ func Poison(x *adk.Crossing, hostile string) {
 	}
 }
 
-// RequirePrintable refuses a text that could act upon a terminal.
+// RequirePrintable fails the test if a text could control a terminal.
 func RequirePrintable(t *testing.T, text string) {
 	t.Helper()
 	require.True(t, utf8.ValidString(text))
@@ -50,5 +50,5 @@ func RequirePrintable(t *testing.T, text string) {
 	}
 }
 
-// Printable reports whether a terminal prints a character and nothing happens.
+// Printable reports whether a terminal prints a character without any other effect.
 func Printable(r rune) bool { return r == ' ' || strconv.IsPrint(r) }

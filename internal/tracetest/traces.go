@@ -24,10 +24,10 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Reseal gives an edited trace a footer that fits.
+// Reseal gives an edited trace a valid footer.
 func Reseal(t *testing.T, edited []byte) []byte {
 	recorded, err := trace.Read(bytes.NewReader(edited))
-	require.Error(t, err) // the digest is the former one's
+	require.Error(t, err) // the digest is that of the original
 	recorded.Sealed = true
 	var sealed bytes.Buffer
 	_, err = recorded.WriteTo(&sealed)
@@ -35,7 +35,7 @@ func Reseal(t *testing.T, edited []byte) []byte {
 	return sealed.Bytes()
 }
 
-// TraceOf is what was told, as a trace.
+// TraceOf returns crossings as a trace.
 func TraceOf(told []*adk.Crossing) *trace.Trace {
 	lines := make([]trace.Line, len(told))
 	for i, x := range told {
@@ -44,18 +44,18 @@ func TraceOf(told []*adk.Crossing) *trace.Trace {
 	return trace.New(trace.Header{}, lines)
 }
 
-// HeaderLine is the first line of a trace of nothing.
+// HeaderLine is the first line of a minimal trace.
 const HeaderLine = `{"adkreplay":"trace","version":5,"contract":1,"start":"2025-01-01T00:00:00Z","seams":{"executor":"m","turn-input":[],"turn-output":[],"dispatch-input":[],"dispatch-output":[]}}`
 
-// Seal makes a trace of lines: the header, the crossings, of which each that is cut into
-// parts counts as one, and a footer that begins with extra.
+// Seal makes a trace of lines: the header, the crossings, and a footer that begins with extra. A
+// crossing that is cut into parts counts as one.
 func Seal(lines []string, extra string) []byte {
 	body := strings.Join(lines, "\n") + "\n"
 	parts := strings.Count(body, "\n{\"left\":") - strings.Count(body, "\n{\"left\":0,")
 	return fmt.Appendf([]byte(body), `{%s"end":%d,"sha256":"%x"}`+"\n", extra, len(lines)-1-parts, sha256.Sum256([]byte(body)))
 }
 
-// ReadError reads what no trace is, and gives what is wrong with it.
+// ReadError reads data that is not a valid trace, and returns what is wrong with it.
 func ReadError(t *testing.T, data []byte) *trace.FormatError {
 	t.Helper()
 	_, err := trace.Read(bytes.NewReader(data), trace.Options{File: "t.jsonl"})
@@ -65,7 +65,7 @@ func ReadError(t *testing.T, data []byte) *trace.FormatError {
 	return format
 }
 
-// FuzzLines are lines from which a fuzzer can make others.
+// FuzzLines are lines for a fuzzer to mutate.
 var FuzzLines = []string{
 	`{"x":1,"kind":"now","at":-5,"in":1}`,
 	`{"kind":"call","id":1,"seam":"dispatch-input/cap#2","prompt":"\u00e9","instructions":["a",{"$string":"/w=="}],"stash":{"$[]int8":[1,2]},"args":{"a":[1e3,null]},"record":{"#":1,"instruction":"a"}}`,
@@ -82,13 +82,13 @@ var FuzzLines = []string{
 	`{"left":1,"part":"{\"kind\":"}`, `{"left":0,"part":"\"now\",\"in\":1}"}`,
 }
 
-// Crossings keeps what it is told, as an observer must: by value.
+// Crossings stores the crossings that it observes by value, as an observer must.
 type Crossings struct {
 	mu  sync.Mutex
 	All []adk.Crossing
 }
 
-// Observe is the crossings themselves.
+// Observe returns the observer of the run.
 func (c *Crossings) Observe(adk.RunInfo) adk.Observer { return c }
 
 // Begin does nothing.
@@ -100,14 +100,14 @@ func (*Crossings) Park(int, func() bool) {}
 // Resume does nothing.
 func (*Crossings) Resume(int) {}
 
-// Tell keeps a crossing.
+// Tell stores a crossing.
 func (c *Crossings) Tell(x *adk.Crossing) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.All = append(c.All, *x)
 }
 
-// Redacted writes a trace again, as a recorder with such rules would have.
+// Redacted writes a trace again, as a recorder with these rules would have written it.
 func Redacted(t testing.TB, recorded *trace.Trace, r redact.Rules) []byte {
 	t.Helper()
 	rules, err := redacting.Compile(&r)
@@ -121,13 +121,13 @@ func Redacted(t testing.TB, recorded *trace.Trace, r redact.Rules) []byte {
 	return file.Bytes()
 }
 
-// Join puts lines together.
+// Join concatenates lines.
 func Join(lines [][]byte) []byte { return slices.Concat(lines...) }
 
-// TestHeader is of a run with a name in every place.
+// TestHeader is the header of a run with names everywhere.
 var TestHeader = trace.Header{Info: adk.RunInfo{Executor: "model", TurnInput: []string{"hydrate", "a\"b\xff"}, DispatchOutput: []string{"cap"}, WriteBehind: true}}
 
-// WriteTrace gives the trace of crossings.
+// WriteTrace returns the trace of crossings.
 func WriteTrace(t require.TestingT, crossings ...adk.Crossing) []byte {
 	var out bytes.Buffer
 	w := trace.NewWriter(&out, TestHeader, trace.Options{Sentinels: testSentinels})
@@ -145,7 +145,8 @@ func ReadTrace(t require.TestingT, data []byte) *trace.Trace {
 	return recorded
 }
 
-// At filters the fields of Crossing with the names; [0] stands for elements.
+// At returns a filter for the fields of Crossing with these names; a name with [0] selects the
+// elements of the field.
 func At(names ...string) func(cmp.Path) bool {
 	return func(p cmp.Path) bool {
 		for _, name := range names {
@@ -162,7 +163,7 @@ func At(names ...string) func(cmp.Path) bool {
 	}
 }
 
-// SameArgs reports whether two arguments are the same as a trace keeps them.
+// SameArgs reports whether two arguments are the same in a trace.
 func SameArgs(a, b any) bool {
 	one, err := canonical.Marshal(a)
 	other, err2 := canonical.Marshal(b)
@@ -172,7 +173,7 @@ func SameArgs(a, b any) bool {
 	return bytes.Equal(one, other)
 }
 
-// SameSchema reports whether two schemas are the same as a trace keeps them.
+// SameSchema reports whether two schemas are the same in a trace.
 func SameSchema(a, b json.RawMessage) bool {
 	var one, other bytes.Buffer
 	if json.Compact(&one, a) != nil || json.Compact(&other, b) != nil {
@@ -181,7 +182,7 @@ func SameSchema(a, b json.RawMessage) bool {
 	return one.String() == other.String()
 }
 
-// Written is the form of one value in a line.
+// Written returns a value in the form of a line.
 func Written(v any) string {
 	known, _ := wire.NewSentinels(testSentinels, nil)
 	e := wire.NewEncoder(known)
@@ -198,7 +199,7 @@ func Written(v any) string {
 	return string(e.Out)
 }
 
-// InParallel is a check for a subtest that runs beside the others.
+// InParallel returns a check for a subtest that runs in parallel with others.
 func InParallel(check func(*rapid.T)) func(*testing.T) {
 	return func(t *testing.T) {
 		t.Parallel()
@@ -206,7 +207,7 @@ func InParallel(check func(*rapid.T)) func(*testing.T) {
 	}
 }
 
-// RequireSameAgain writes what was read, which must give the same bytes.
+// RequireSameAgain checks that writing a trace again gives the same bytes.
 func RequireSameAgain(t require.TestingT, read *trace.Trace, data []byte) {
 	var again bytes.Buffer
 	n, err := read.WriteTo(&again)

@@ -13,8 +13,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// AllTurns cover what a fold has to know: every collection, every way in
-// which a dispatch ends, strands, gates, streams and tools.
+// AllTurns cover what a fold must handle: every collection, every way in which a dispatch ends,
+// strands, gates, streams and tools.
 var AllTurns = []SampleTurn{
 	{"weather", WeatherTurn},
 	{"collections", collectionsTurn},
@@ -32,7 +32,7 @@ var AllTurns = []SampleTurn{
 		t.Config.WriteBehind = true
 		t.Kept[adk.Thoughts].Refuse = errors.New("the disk is full")
 	}},
-	{"flush aborted", func(t *SampleKit) { // the iteration ends, and what it stored stays out of the turn (DEL-3)
+	{"flush aborted", func(t *SampleKit) { // the iteration ends, and the turn does not get what it stored (DEL-3)
 		twoIterations(t, (*adk.DispatchContext).Ack)
 		t.Config.WriteBehind = true
 		t.Kept[adk.Messages].storing = func() { t.cancel(errors.New("the user has left")) }
@@ -76,8 +76,8 @@ var AllTurns = []SampleTurn{
 	}},
 }
 
-// WeatherTurn is the turn that everybody writes first: two iterations, of which
-// the first runs a tool and the second answers.
+// WeatherTurn is the turn that everybody writes first: two iterations, of which the first runs a
+// tool and the second answers.
 func WeatherTurn(t *SampleKit) {
 	t.Kept[adk.Messages].Kept = []adk.Record{AMessage("msg-7f3a", adk.RoleUser, "What is the weather in Oslo?")}
 	t.Raw.Instructions = []string{"Answer in one sentence."}
@@ -119,8 +119,7 @@ func answerWeather(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers)
 	return dc.Ack()
 }
 
-// collectionsTurn does everything that can be done to a record, on the turn
-// and on the dispatch.
+// collectionsTurn does everything that can be done with a record, on the turn and on the dispatch.
 func collectionsTurn(t *SampleKit) {
 	t.Raw.Instructions = []string{"Be brief.", "Be kind."}
 	t.Kept[adk.Messages].Kept = []adk.Record{AMessage("a", adk.RoleUser, "one"), AMessage("b", adk.RoleUser, "two")}
@@ -154,18 +153,18 @@ func collectionsTurn(t *SampleKit) {
 	}
 }
 
-// toldWaits are closed one after the other as waits for strands are told.
+// toldWaits are channels that are closed one after the other as waits for strands are recorded.
 type toldWaits []chan bool
 
-// Observe gives the observer of the run.
+// Observe returns the observer of the run.
 func (w *toldWaits) Observe(adk.RunInfo) adk.Observer { return w }
 
-// Nothing is scheduled.
+// The run is not scheduled: Begin, Park and Resume do nothing.
 func (*toldWaits) Begin(adk.Step)        {}
 func (*toldWaits) Park(int, func() bool) {}
 func (*toldWaits) Resume(int)            {}
 
-// Tell closes the next.
+// Tell closes the next channel if a strand is waited for.
 func (w *toldWaits) Tell(x *adk.Crossing) {
 	if x.Kind == adk.KindWait && x.Phase == adk.Begin && len(*w) > 0 {
 		close((*w)[0])
@@ -173,12 +172,12 @@ func (w *toldWaits) Tell(x *adk.Crossing) {
 	}
 }
 
-// strandsTurn fetches in two strands, whose steps interleave in one order.
+// strandsTurn fetches in two strands, whose steps interleave in a fixed order.
 func strandsTurn(t *SampleKit) {
 	t.Kept[adk.Messages].Kept = []adk.Record{AMessage("a", adk.RoleUser, "Hello")}
 	t.Kept[adk.Memories].Kept = []adk.Record{AMemory("b", "likes tea")}
-	// A strand goes on when it was told that somebody waits for it: so one thing
-	// happens after the other, however the machine is loaded.
+	// A strand goes on only after the wait for it was recorded, so the order is the same however
+	// busy the machine is.
 	waited := []chan bool{make(chan bool), make(chan bool)}
 	told := toldWaits(waited)
 	t.Config.Probe = adk.MultiProbe(t.Config.Probe, &told)
@@ -205,7 +204,7 @@ func strandsTurn(t *SampleKit) {
 	})}
 }
 
-// nackTurn stores, fails, and so leaves nothing in the turn.
+// nackTurn stores, fails, and therefore leaves nothing in the turn.
 func nackTurn(t *SampleKit) {
 	tool := weatherTool()
 	t.Config.Tools = []*adk.Tool{tool}
@@ -221,7 +220,7 @@ func nackTurn(t *SampleKit) {
 	}
 }
 
-// gateTurn asks a person before it refunds, and a second time too late.
+// gateTurn asks a person before it refunds, and asks a second time too late.
 func gateTurn(t *SampleKit) {
 	t.Raw.Observability.TurnGateOpen = func(e adk.TurnGateOpen) {
 		if e.Gate.ID() == "approve-1" {
@@ -241,7 +240,7 @@ func gateTurn(t *SampleKit) {
 	}
 }
 
-// troubleTurn is made of hostile strings and contained failures.
+// troubleTurn consists of hostile strings and contained failures.
 func troubleTurn(t *SampleKit) {
 	t.Raw.SystemPrompt = "Be nice.\n\x1b[31mred\x1b[0m \u202eevil\u2066"
 	t.Raw.Functional.Message = func(adk.MessageEvent) { panic("the listener\nfell over \x1b[2J") }
@@ -311,12 +310,12 @@ func toolsTurn(t *SampleKit) {
 	}
 }
 
-// Weatherless is a call of the weather tool that was not answered.
+// Weatherless is the handler of a weather tool without an answer.
 func Weatherless(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
 	return adk.Bytes{1, 2, 3}, nil
 }
 
-// emitsTurn emits on its own, and reports from within a listener.
+// emitsTurn emits events by itself, and reports from within a listener.
 func emitsTurn(t *SampleKit) {
 	var helpers *adk.Helpers
 	t.Raw.Functional.Message = func(e adk.MessageEvent) {
@@ -342,8 +341,8 @@ func emitsTurn(t *SampleKit) {
 	}
 }
 
-// mediaTurn opens media in every way in which that can end, in one that does
-// something of its own meanwhile, and twice at once.
+// mediaTurn opens media with every possible outcome, one that performs operations meanwhile, and
+// two at once.
 func mediaTurn(t *SampleKit) {
 	photo := aMedia("photo", adk.MediaBytes([]byte("a cat\x00\xff")))
 	t.Kept[adk.Messages].Kept = []adk.Record{Must(adk.NewMessage(adk.MessageInit{ID: "q", Role: adk.RoleUser,
@@ -382,8 +381,7 @@ func mediaFails(err error) adk.MediaReader {
 	return adk.MediaFunc(func(context.Context) (io.ReadCloser, error) { return nil, err })
 }
 
-// twoIterations stores in both of two iterations, and ends the second one in
-// the output pipeline.
+// twoIterations stores in both of two iterations, and ends the second one in the output pipeline.
 func twoIterations(t *SampleKit, end func(*adk.DispatchContext) error) {
 	t.Config.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		id := fmt.Sprintf("in-%d", dc.Iteration())
@@ -418,8 +416,8 @@ func lateTurn(t *SampleKit) {
 	})}
 }
 
-// SampleTurns runs each of the sample turns and gives what crossed, for the tests
-// that have to stand outside of the package.
+// SampleTurns runs each of the sample turns and passes its crossings to yield, for tests outside of
+// this package.
 func SampleTurns(t testing.TB, yield func(name string, info adk.RunInfo, told []*adk.Crossing)) {
 	t.Helper()
 	for _, turn := range AllTurns {

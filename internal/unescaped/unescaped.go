@@ -1,5 +1,5 @@
-// Package unescaped writes JSON with the characters <, > and & as they are: what is kept
-// stays readable, and bodies stay verbatim.
+// Package unescaped writes JSON without escaping the characters <, > and &, so that stored data
+// stays readable, and bodies unchanged.
 package unescaped
 
 import (
@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 )
 
-// Marshal is json.Marshal but for what it leaves alone.
+// Marshal is like json.Marshal, without those escapes.
 func Marshal(value any) (json.RawMessage, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// Alone tells whether no other goroutine of a run may do anything in it, as it is for the one that
-// has waited for all that it has begun. The zero value is ready. Looking takes some microseconds
-// for each goroutine of the program, so that whoever asks again and again in vain is answered no
-// without a look more and more often.
+// Alone finds out whether the current goroutine is the only one of its run, as it is after it has
+// waited for all goroutines that it started. The zero value is ready. A snapshot takes some
+// microseconds for each goroutine of the program, so if Is keeps failing, it skips the snapshot
+// more and more often and returns false.
 type Alone struct{ asked, inVain int }
 
-// sureLooks is up to how many looks in vain nobody goes without one.
+// sureLooks is how many snapshots may fail before Is begins to skip some.
 const sureLooks = 8
 
-// Is reports whether the present goroutine is the only one with the label, but for those that a
-// client or a pool of the standard library keeps. It may say no where that is so.
+// Is reports whether the current goroutine is the only one with the label, ignoring those that a
+// client or a pool of the standard library keeps. It may return false although that is so.
 func (a *Alone) Is(label Label) bool {
 	a.asked++
 	if a.inVain > sureLooks && a.asked < 2*a.inVain {
@@ -29,11 +29,11 @@ func (a *Alone) Is(label Label) bool {
 	return true
 }
 
-// keepers are the packages of the standard library that keep goroutines which call nobody.
+// keepers are the packages of the standard library that keep goroutines which call no user code.
 var keepers = []string{"net/http.", "database/sql."}
 
-// isKept reports whether a package of the standard library has begun the goroutine for itself, and
-// no code but the standard library's is on its stack.
+// isKept reports whether a package of the standard library started the goroutine for itself, and
+// only the standard library is on its stack.
 func (g Goroutine) isKept() bool {
 	if len(g.Stack) == 0 || slices.ContainsFunc(g.Stack, func(f Frame) bool { return !isStandard(f.Function, ownModule()) }) {
 		return false

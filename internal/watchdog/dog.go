@@ -13,46 +13,44 @@ import (
 	"github.com/adkreplay/adkreplay/internal/codeplace"
 )
 
-// Condition is what keeps a run from making progress.
+// Condition says why a run makes no progress.
 type Condition uint8
 
-// The conditions, from the one of which least is to be expected to the one that may
-// end at any time.
+// The conditions, in order from the one that is least likely to end by itself.
 const (
-	// Locked is that every goroutine of the run waits for another one, at least one
-	// for a lock, and none in a way that time could end.
+	// Locked means that every goroutine of the run waits for another one, at least one of them for
+	// a lock, and that none waits in a way that time could end.
 	Locked Condition = iota + 1
-	// Blocked is that every goroutine of the run waits for another one, as far as
-	// can be seen: a channel may be that of a timer.
+	// Blocked means that every goroutine of the run waits for another one, as far as can be seen: a
+	// channel may belong to a timer.
 	Blocked
-	// Waiting is that a goroutine sleeps, or waits for the system.
+	// Waiting means that a goroutine sleeps, or waits for the system.
 	Waiting
-	// Running is that a goroutine runs, or could.
+	// Running means that a goroutine runs, or could run.
 	Running
-	// Unseen is that the look saw none.
+	// Unseen means that the run has no goroutine.
 	Unseen
 )
 
-// blockedStates are the runtime's words for goroutines that wait for another one,
-// and whether a timer could take that one's place. That one waits for a semaphore
-// (semacquire) is not among them: by these goroutines wait for the runtime itself, which
-// a look keeps busy.
+// blockedStates are the runtime's names for goroutines that wait for another one, and whether a
+// timer could be what they wait for. A wait for a semaphore (semacquire) is not among them:
+// goroutines in that state wait for the runtime itself, which a snapshot keeps busy.
 var blockedStates = map[string]bool{
 	"chan receive": true, "select": true, "sync.Cond.Wait": true,
 	"chan send": false, "sync.WaitGroup.Wait": false, "chan receive (nil chan)": false, "chan send (nil chan)": false, "select (no cases)": false,
 	"sync.Mutex.Lock": false, "sync.RWMutex.Lock": false, "sync.RWMutex.RLock": false, "coroutine": false,
 }
 
-// runningStates are the words for those that run or could; there are others, of goroutines
-// that wait for the runtime or for a bubble.
+// runningStates are the runtime's names for goroutines that run or could run. There are further
+// names for goroutines that wait for the runtime or for a bubble.
 var runningStates = map[string]bool{"running": true, "runnable": true, "preempted": true}
 
-// systemPackages are those in which a goroutine that waits for another one waits for
+// systemPackages are the packages in which a goroutine that waits for another one really waits for
 // the system.
 var systemPackages = []string{"net.", "net/", "internal/poll.", "os.", "os/", "syscall.", "crypto/tls.", "database/sql.", "golang.org/x/net/", "google.golang.org/grpc"}
 
-// conditionOf says what a goroutine is kept by. One that waits within the engine or
-// at a scheduler waits for whatever the others wait for.
+// conditionOf returns what a goroutine waits for. A goroutine that waits in the engine or at a
+// scheduler waits for whatever the others wait for.
 func conditionOf(g Goroutine) Condition {
 	timed, blocked := blockedStates[g.State]
 	switch {
@@ -75,21 +73,21 @@ func conditionOf(g Goroutine) Condition {
 	return Locked
 }
 
-// waitsForOnce reports whether the goroutine waits until something was made that is made
-// once: by whoever asked first, who may be of another run and take a while.
+// waitsForOnce reports whether the goroutine waits for a sync.Once. The first caller does the work;
+// it may belong to another run and take a while.
 func (g Goroutine) waitsForOnce() bool {
 	return g.waitsIn(func(function string) bool { return function == "sync.(*Once).doSlow" })
 }
 
-// idleFunctions are those in which servers, connections and pools wait for somebody to ask. Who
-// reads for a client is one of them: whoever waits for the answer is on a goroutine of its own.
+// idleFunctions are the functions in which servers, connections and pools wait for work. A client's
+// reader is one of them: the code that waits for the answer is on another goroutine.
 var idleFunctions = []string{"net.(*TCPListener).Accept", "net.(*UnixListener).Accept", "net/http.(*persistConn).writeLoop", "net/http.(*persistConn).readLoop",
 	"net/http.(*http2clientConnReadLoop).run", "golang.org/x/net/http2.(*clientConnReadLoop).run",
 	"net/http.(*conn).readRequest", "net/http.(*connReader).backgroundRead", "net/http.(*http2serverConn).readFrames",
 	"database/sql.(*DB).connectionOpener", "database/sql.(*DB).connectionCleaner", "database/sql.(*Tx).awaitDone", "database/sql.(*Rows).awaitDone", "net/http/httptest.(*Server)", "os/signal."}
 
-// Where a connection that is kept alive waits for the next request: in serve the first calls
-// the second itself, and not by way of a handler.
+// A kept-alive connection waits for its next request where conn.serve calls Peek directly, and not
+// through a handler.
 const (
 	serverLooks    = "bufio.(*Reader).Peek"
 	serverConnects = "net/http.(*conn).serve"
@@ -109,7 +107,8 @@ func isIdle(g Goroutine) bool {
 // isHeld reports whether the goroutine waits in the engine or at its scheduler.
 func (g Goroutine) isHeld() bool { return g.waitsIn(isOurs) }
 
-// poolOfConnections is where one waits for a connection that another goroutine has.
+// poolOfConnections is the function in which code waits for a connection that another goroutine
+// uses.
 const poolOfConnections = "database/sql.(*DB).conn"
 
 func (g Goroutine) waitsForSystem() bool {
@@ -118,8 +117,8 @@ func (g Goroutine) waitsForSystem() bool {
 	})
 }
 
-// waitsIn reports whether the goroutine waits in such a function: one of those by which
-// goroutines wait, or the one that has called them.
+// waitsIn reports whether the goroutine waits in a function for which such returns true: either a
+// function by which goroutines wait, or the one that called it.
 func (g Goroutine) waitsIn(such func(function string) bool) bool {
 	for _, f := range g.Stack {
 		if such(f.Function) {
@@ -138,10 +137,10 @@ func isRuntime(function string) bool {
 		strings.HasPrefix(function, "context.") || strings.HasPrefix(function, "time.")
 }
 
-// module is what the functions of this project begin with.
+// module is the prefix of the functions of this project.
 const module = "github.com/adkreplay/adkreplay/"
 
-// isOurs reports whether a function is the engine's, or belongs to what runs turns.
+// isOurs reports whether a function belongs to the engine or to the code that runs turns.
 func isOurs(function string) bool {
 	rest, ours := strings.CutPrefix(function, module)
 	return ours && slices.ContainsFunc([]string{"adk.", "adk/session.", "fakes.", "replay.", "replay/internal/bycause.", "property/explore.",
@@ -149,15 +148,14 @@ func isOurs(function string) bool {
 		func(room string) bool { return strings.HasPrefix(rest, room) })
 }
 
-// Patience with runs of which no progress comes. What ends a wait by a lock is another
-// goroutine, and nothing else; a channel can be that of a timer, and the system can
-// take its time.
+// The patience with runs that make no progress. Only another goroutine can end a wait for a lock; a
+// channel may belong to a timer, and the system can take its time.
 const (
-	// Often is how often to visit a run, and Eagerly how often one whose like has been
+	// Often is the interval between visits to a run, and Eagerly the interval if a similar run was
 	// found blocked before.
 	Often   = 5 * time.Millisecond
 	Eagerly = 200 * time.Microsecond
-	// Usual is the patience with a run that may be at work.
+	// Usual is the patience with a run that may be working.
 	Usual = 2 * time.Second
 
 	rarestLook     = 50 * time.Millisecond
@@ -165,104 +163,102 @@ const (
 	lockPatience   = 60 * time.Millisecond
 	knownPatience  = 25 * time.Millisecond
 	systemPatience = 10 * time.Second
-	// Bubbled is the patience with those of a bubble whom a timer may wake: nobody lives
-	// through its time, which moves to the first timer.
+	// Bubbled is the patience with goroutines in a bubble that a timer may wake. The time of a
+	// bubble jumps to the next timer, so waiting costs nothing.
 	Bubbled = 24 * time.Hour
 
-	// patienceOfSleepers is how many times as long those may take who also sleep.
+	// patienceOfSleepers is the factor by which the patience is larger for runs that also sleep.
 	patienceOfSleepers = 4
 
-	// leastLooks is how many looks in a row see a run at work before it is said to be
-	// stuck in that: where the machine is busy time passes, and nobody gets to run. For the
-	// same reason the process has to have had as much of the processors as there is patience.
+	// leastLooks is how many looks in a row must see a run at work before it counts as stuck. On a
+	// busy machine time passes although the run does not get to run. For the same reason, the
+	// process must also have used as much processor time as the patience.
 	leastLooks = 8
 )
 
-// Action is what is to be done about a run. Those that are of no use are followed by
-// the next.
+// Action is what the visitor should do about a run. If an action does not help, a later visit
+// returns the next one.
 type Action uint8
 
 // The actions.
 const (
 	Nothing Action = iota
-	// PassOn is to take the turn from the strand that has it, which is blocked outside
-	// the engine.
+	// PassOn means to take the turn from the strand that has it, because that strand is blocked
+	// outside the engine.
 	PassOn
-	// MoveTime is to let virtual time move although a strand is blocked.
+	// MoveTime means to let virtual time advance although a strand is blocked.
 	MoveTime
-	// Cancel is to cancel the run.
+	// Cancel means to cancel the run.
 	Cancel
-	// Deadlock is to give the run up: every goroutine of it waits for another one.
+	// Deadlock means to give up the run because all its goroutines wait for each other.
 	Deadlock
-	// Hang is to give the run up: it neither goes on nor comes to its end.
+	// Hang means to give up the run because it neither makes progress nor ends.
 	Hang
 )
 
-// Finding is what a visit has found.
+// Finding is the result of a visit.
 type Finding struct {
 	Action Action
 	// Silence is how long there was no progress.
 	Silence time.Duration
-	// Condition is what the last look at the run has found; zero before there was one.
+	// Condition is what the last look at the run found; it is zero before the first look.
 	Condition Condition
-	// AtWork says that many looks in a row have seen it at work, and nothing else, and that
-	// it could be: the process had processors.
+	// AtWork says that many looks in a row have seen the run running, and that the process had
+	// processor time, so that it could run.
 	AtWork bool
-	// Goroutines are those of the run, if it is to be given up, and Outside those of them that wait
-	// outside the engine, and for more than that somebody asks.
+	// Goroutines are the goroutines of the run, if this visit looked at them. Outside are those of
+	// them that wait outside the engine and are not idle servers or connections.
 	Goroutines, Outside []Goroutine
 }
 
-// Dog watches one run after another. The zero Dog has seen nothing and has the usual
-// patience.
+// Dog watches one run after another. The zero Dog has seen nothing and has the usual patience.
 type Dog struct {
-	// Patience is that with a run that may be at work; zero is Usual.
+	// Patience is the patience with a run that may be working; zero means Usual.
 	Patience time.Duration
 	// Eager says that runs of this kind have been found blocked before.
 	Eager bool
-	// Known says how far patience went with goroutines that did this; nil forgets it
-	// from run to run.
+	// Known holds how far the actions went with goroutines that did the same, by their description.
+	// A nil map remembers nothing from run to run.
 	Known map[string]Action
-	// Beside reports whether another run is under way that may have what this one waits
-	// for: one that has not ended since this one made its last progress. It may be nil.
+	// Beside reports whether another run is in progress that may hold what this run waits for: one
+	// that has not ended since this run made its last progress. It may be nil.
 	Beside func() bool
 
 	progress  int64
-	rarely    bool          // it is visited as watchedNext says
-	visited   time.Time     // the last time, by whoever visits
-	missed    time.Duration // of the time since then that is not the dog's
-	since     time.Time     // the progress is what it is
+	rarely    bool          // it is visited at the intervals of watchedNext
+	visited   time.Time     // the time of the last visit
+	missed    time.Duration // the part of the time since then that does not count
+	since     time.Time     // when the progress last changed
 	next      time.Time     // when to look again
 	pause     time.Duration
 	condition Condition
-	bubbled   bool           // the run lives in a bubble
-	running   time.Time      // every look has seen it at work since; zero where the last did not
-	had       time.Duration  // what the process had had of the processors then
-	looks     int            // that have seen it at work since then
-	worked    int            // looks that have seen it at work at all
-	hadFirst  time.Duration  // what the process had had at the first of those
-	looked    uint64         // a sum of what the last look saw; zero where it saw the run at work
-	same      time.Time      // looks see the same since
-	sights    int            // looks that have seen the same
-	beside    map[int]string // where others were at the last look who may have what the run waits for
-	crowd     Condition      // what such ones did that were there in looks that see the same
-	crowded   time.Time      // when a look saw one last
-	done      Action         // about this silence
+	bubbled   bool           // the run is in a bubble
+	running   time.Time      // every look since then has seen it running; zero if the last one did not
+	had       time.Duration  // the processor time of the process at running
+	looks     int            // how many looks have seen it running since then
+	worked    int            // how many looks have seen it running at all
+	hadFirst  time.Duration  // the processor time of the process at the first of those
+	looked    uint64         // a hash of what the last look saw; zero if the run was running
+	same      time.Time      // looks have seen the same since then
+	sights    int            // how many looks have seen the same
+	beside    map[int]string // where other goroutines were at the last look that may hold what the run waits for
+	crowd     Condition      // the highest condition of such goroutines while looks see the same
+	crowded   time.Time      // when a look last saw one
+	done      Action         // what was done about this silence
 
-	used func() time.Duration // what the process has had of the processors; nil asks the system
+	used func() time.Duration // the processor time of the process; nil asks the system
 }
 
-// Forget makes the dog see the next visit as that of another run.
+// Forget makes the dog treat the next visit as one of another run.
 func (d *Dog) Forget() { d.since, d.condition = time.Time{}, 0 }
 
-// IsBlocked reports whether the last look at the run has seen that all of it waits for
-// others.
+// IsBlocked reports whether the last look at the run found that all its goroutines wait for others.
 func (d *Dog) IsBlocked() bool { return d.condition == Locked || d.condition == Blocked }
 
-// Visit is to be called often. Progress changes whenever the run makes any, and from
-// run to run; the labels are those of the run's goroutines. Where it is not called for long
-// the process has had no core, and nobody in it has done anything: much time between two
-// visits counts as little.
+// Visit must be called often. progress must change whenever the run makes progress, and between
+// runs; labels are those of the run's goroutines. If Visit is not called for a long time, the
+// process had no processor and nothing in it has run, so a long time between two visits counts as a
+// short one.
 func (d *Dog) Visit(progress int64, now time.Time, labels ...Label) Finding {
 	if progress != d.progress || d.since.IsZero() {
 		often := Often
@@ -296,8 +292,8 @@ func (d *Dog) Visit(progress int64, now time.Time, labels ...Label) Finding {
 	f.AtWork = d.isAtWork()
 	switch condition {
 	case Running:
-		// What sleeps and does a little between may be seen at work, above all where the
-		// machine is busy: it gets more patience than what never sleeps.
+		// A run that sleeps and does a little in between may be seen running, especially on a busy
+		// machine. It gets more patience than a run that never sleeps.
 		stuck := f.AtWork && now.Sub(d.running) >= d.patience()
 		f.Action = d.when(stuck || d.isRestless() && f.Silence >= patienceOfSleepers*d.patience(), Hang)
 	case Waiting, Unseen:
@@ -308,16 +304,16 @@ func (d *Dog) Visit(progress int64, now time.Time, labels ...Label) Finding {
 			f.Action = Hang
 		}
 	default:
-		f.Action = d.blocked(condition, strings.Join(described(outside, false), "\n"), now) // however many: some may be left from runs before
+		f.Action = d.blocked(condition, strings.Join(described(outside, false), "\n"), now) // without counts: some goroutines may be left from earlier runs
 	}
 	return f
 }
 
-// longestGap is the most of the time between two visits that counts: what visits have that
-// are a little late.
+// longestGap is how much of the time between two visits counts: enough for visits that are slightly
+// late.
 const longestGap = 2 * Often
 
-// attended is a time by the dog's clock, which goes on while the run is visited.
+// attended converts a time to the dog's clock, which advances only while the run is visited.
 func (d *Dog) attended(now time.Time) time.Time {
 	gap := longestGap
 	if d.rarely {
@@ -328,19 +324,19 @@ func (d *Dog) attended(now time.Time) time.Time {
 	return now.Add(-d.missed)
 }
 
-// isAtWork reports whether many looks in a row have seen the run at work, while the process
-// had processors to work on.
+// isAtWork reports whether many looks in a row have seen the run running while the process had
+// processor time.
 func (d *Dog) isAtWork() bool {
 	return d.looks >= leastLooks && d.processors()-d.had >= d.patience()
 }
 
-// isRestless reports whether many looks have seen the run at work, though not all in a row,
-// while the process had processors to work on.
+// isRestless reports whether many looks have seen the run running, though not all in a row, while
+// the process had processor time.
 func (d *Dog) isRestless() bool {
 	return d.worked >= patienceOfSleepers*leastLooks && d.worked > d.looks && d.processors()-d.hadFirst >= d.patience()/patienceOfSleepers
 }
 
-// processors is what the process has had of the processors.
+// processors returns the processor time of the process.
 func (d *Dog) processors() time.Duration {
 	if d.used != nil {
 		return d.used()
@@ -365,10 +361,11 @@ func (d *Dog) patience() time.Duration {
 	return d.Patience
 }
 
-// seed is that of the sums of what looks see.
+// seed is the seed of the hashes of what looks see.
 var seed = maphash.MakeSeed()
 
-// look looks at a run that made no progress. Only what two looks see is so.
+// look takes a snapshot of a run that made no progress. One look proves nothing; the caller relies
+// on what several looks see.
 func (d *Dog) look(now time.Time, labels ...Label) (condition Condition, all, outside []Goroutine) {
 	all, others := apart(labels)
 	condition = Locked
@@ -382,7 +379,7 @@ func (d *Dog) look(now time.Time, labels ...Label) (condition Condition, all, ou
 		}
 		_, _ = saw.WriteString(strconv.Itoa(g.ID) + g.State + g.Key())
 	}
-	if len(all) == 0 { // it has not begun, or has ended a moment ago
+	if len(all) == 0 { // it has not begun, or has just ended
 		condition = Unseen
 	}
 	looked := saw.Sum64()
@@ -403,11 +400,12 @@ func (d *Dog) look(now time.Time, labels ...Label) (condition Condition, all, ou
 	return condition, all, outside
 }
 
-// crowdOf is what goroutines of user code do outside the run of which one may have what the
-// run waits for, and go on: it runs, could, sleeps or waits for the system, and did so at the
-// last look. One of another run has to be where that has seen it, since it gets no core, or
-// takes its time: it goes from run to run, and one that has ended would have given this one
-// its turn, as a lock goes to who has waited for a millisecond.
+// crowdOf returns the highest condition of goroutines of user code outside the run that may hold
+// what the run waits for and may go on: they run, could run, sleep or wait for the system, and did
+// so at the last look, too. A goroutine of another run counts only if it is still at the same
+// place, because it gets no processor or takes its time. One that has moved goes from run to run;
+// had it held a lock, it would have passed the lock on, since a mutex goes to a waiter of more than
+// a millisecond.
 func (d *Dog) crowdOf(others []Goroutine) (crowd Condition) {
 	before := d.beside
 	d.beside = nil
@@ -431,9 +429,9 @@ func (d *Dog) crowdOf(others []Goroutine) (crowd Condition) {
 	return crowd
 }
 
-// blocked decides about a run whose goroutines do the same for some time. Where somebody
-// else may have what they wait for it takes much time, and many looks: that it passes
-// gives nobody a core.
+// blocked decides about a run whose goroutines have done the same for some time. If goroutines
+// outside the run may hold what it waits for, the decision takes more time and many looks, since
+// the passing of time does not mean that those got to run.
 func (d *Dog) blocked(condition Condition, doing string, now time.Time) Action {
 	same, alone := now.Sub(d.same), now.Sub(d.same)
 	if same == 0 {
@@ -476,13 +474,13 @@ const (
 	longestPause = time.Millisecond
 )
 
-// Settle waits until no goroutine with one of the labels runs any more, but for the
-// present one, and no longer than limit. Where the machine is busy a pause takes long, and
-// who was woken gets no core meanwhile: much time between two looks counts as little.
+// Settle waits until no goroutine with one of the labels is running, except for the current one,
+// but no longer than limit. On a busy machine a pause takes long and a goroutine that was woken
+// does not get to run, so a long time between two looks counts as a short one.
 func Settle(limit time.Duration, labels ...Label) {
 	pause, looked := firstPause, time.Now()
 	for waited := time.Duration(0); waited < limit; pause = min(2*pause, longestPause) {
-		time.Sleep(pause) // who was woken a moment ago runs: to look at once is to look twice
+		time.Sleep(pause) // goroutines that were just woken are still running
 		now := time.Now()
 		waited, looked = waited+min(now.Sub(looked), 2*pause), now
 		if !slices.ContainsFunc(Of(labels...), Goroutine.isToSettle) {
@@ -491,18 +489,18 @@ func Settle(limit time.Duration, labels ...Label) {
 	}
 }
 
-// isToSettle reports whether a goroutine runs, or could, and is to come to rest. One that waits
-// in Settle itself is at rest but for its looks: two would wait for each other.
+// isToSettle reports whether a goroutine runs, or could run, so that Settle must wait for it. A
+// goroutine in Settle itself counts as settled; otherwise two of them would wait for each other.
 func (g Goroutine) isToSettle() bool {
 	return conditionOf(g) == Running && !slices.ContainsFunc(g.Stack, func(f Frame) bool { return f.Function == module+"internal/watchdog.Settle" })
 }
 
-// Describe says in a line each what goroutines do, where in user code, and how they
-// came there. Those that do the same are one; of the engine's own, which wait for the
-// others, it says nothing, nor of servers and connections that nobody asks, beside others.
+// Describe describes in lines what goroutines do, where in user code, and how they came there.
+// Goroutines that do the same share a line. It leaves out the engine's own goroutines, which wait
+// for the others, and idle servers and connections unless there is nothing else.
 func Describe(all []Goroutine) string { return strings.Join(described(all, true), "\n") }
 
-// described are the lines of Describe, with how many goroutines each is of, or without.
+// described returns the lines of Describe, with or without the number of goroutines of each.
 func described(all []Goroutine, counted bool) (lines []string) {
 	counts := map[string]int{}
 	onlyIdle := !slices.ContainsFunc(all, func(g Goroutine) bool { return !g.isHeld() && !isIdle(g) })
@@ -527,8 +525,7 @@ func described(all []Goroutine, counted bool) (lines []string) {
 // mostFrames is how many calls of user code String names.
 const mostFrames = 3
 
-// String says what the goroutine does and where in user code, the innermost call
-// first.
+// String says what the goroutine does and where in user code, the innermost call first.
 func (g Goroutine) String() string {
 	where := g.Where()
 	if where == "" && len(g.Stack) > 0 {
@@ -537,8 +534,8 @@ func (g Goroutine) String() string {
 	return g.doing() + " in " + where
 }
 
-// doing is what the goroutine does: where it waits in the engine, for what user code
-// asked it.
+// doing returns what the goroutine does. If it waits in the engine, that is the function of the
+// engine that user code called.
 func (g Goroutine) doing() string {
 	if !g.isHeld() {
 		return g.State
@@ -554,18 +551,18 @@ func (g Goroutine) doing() string {
 	return asked
 }
 
-// Where says where in user code the goroutine is, the innermost call first. Where there is
-// none on its stack it is a library's, and the line of user code is named from which it
-// comes; empty where nobody knows that, and where it is the engine's.
+// Where says where in user code the goroutine is, the innermost call first. If its stack has no
+// user code, Where names the library and the line of user code that started the goroutine. It
+// returns "" if that is not known and for the engine's own goroutines.
 func (g Goroutine) Where() string {
-	if g.starter == "" { // as it is where nobody needs it
+	if g.starter == "" { // also if it is not needed
 		return g.userCalls()
 	}
 	return "a goroutine of " + g.library() + ", started by " + g.starter
 }
 
-// Innermost says in which call the goroutine is, and where that is none of user code, by which
-// of these it was made. The stack is not empty.
+// Innermost returns the innermost call of the goroutine and, if that is not user code, the
+// innermost call of user code. The stack must not be empty.
 func (g Goroutine) Innermost() string {
 	at := g.Stack[0]
 	users := slices.IndexFunc(g.Stack, Frame.isUsers)
@@ -575,7 +572,7 @@ func (g Goroutine) Innermost() string {
 	return at.String() + ", called by " + g.Stack[users].String()
 }
 
-// userCalls are the innermost calls of user code on the goroutine's stack.
+// userCalls returns the innermost calls of user code on the goroutine's stack.
 func (g Goroutine) userCalls() string {
 	var calls []string
 	for _, f := range g.Stack {
@@ -586,7 +583,7 @@ func (g Goroutine) userCalls() string {
 	return strings.Join(calls, ", called by ")
 }
 
-// library is the package of the function that the goroutine was started with.
+// library returns the package of the function that the goroutine was started with.
 func (g Goroutine) library() string {
 	function := g.Stack[len(g.Stack)-1].Function
 	at := strings.LastIndex(function, "/") + 1
@@ -594,25 +591,25 @@ func (g Goroutine) library() string {
 	return function[:at] + name
 }
 
-// isUsers reports whether a call is one of user code, and not of a library: the standard
-// one, this project's, or one that the go command fetched or that was copied to vendor.
+// isUsers reports whether a call is in user code, and not in a library: the standard library, this
+// project, or a module that was fetched or copied to vendor.
 func (f Frame) isUsers() bool {
 	return !isStandard(f.Function, ownModule()) && !f.isProjects() && !strings.Contains(f.Place, "/pkg/mod/") &&
-		!strings.Contains(f.Place, "/vendor/") && !strings.Contains(f.Place, "@v") // by which -trimpath names modules
+		!strings.Contains(f.Place, "/vendor/") && !strings.Contains(f.Place, "@v") // with -trimpath, places of modules contain @v
 }
 
-// agents are the rooms of this project that stand for user code.
+// agents are the packages of this project that stand for user code.
 var agents = []string{"example/", "scenarios.", "internal/livetest.", "internal/turntest."}
 
-// isProjects reports whether a call is one of this project as a library: its tests and
-// examples use it.
+// isProjects reports whether a call is in this project as a library. Its tests and examples are
+// users of the library.
 func (f Frame) isProjects() bool {
 	rest, ours := strings.CutPrefix(f.Function, module)
 	return ours && !strings.Contains(f.Place, "_test.go:") &&
 		!slices.ContainsFunc(agents, func(room string) bool { return strings.HasPrefix(rest, room) })
 }
 
-// String is the function, without the path of its package, and where it stands in its module.
+// String returns the function, without the path of its package, and its place in its module.
 func (f Frame) String() string {
 	if p := codeplace.OfCall(f.Function, f.Place); p.Line > 0 {
 		return fmt.Sprintf("%s at %s:%d", f.name(), p.File, p.Line)
@@ -622,7 +619,7 @@ func (f Frame) String() string {
 
 func (f Frame) name() string { return f.Function[strings.LastIndex(f.Function, "/")+1:] }
 
-// ownModule is the module of the program, or of the test; empty where nobody knows.
+// ownModule returns the module of the program or of the test, or "" if it is not known.
 var ownModule = sync.OnceValue(func() string {
 	info, known := debug.ReadBuildInfo()
 	if !known {
@@ -631,9 +628,9 @@ var ownModule = sync.OnceValue(func() string {
 	return info.Main.Path
 })
 
-// isStandard reports whether a function is the standard library's: the first part of
-// its package's path has no dot, and is not that of the program's own module, which need not
-// have one.
+// isStandard reports whether a function belongs to the standard library: the first part of its
+// package's path has no dot and is not the first part of the program's own module, which need not
+// have a dot.
 func isStandard(function, own string) bool {
 	path := function
 	if slash := strings.LastIndex(function, "/"); slash >= 0 {

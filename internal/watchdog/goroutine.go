@@ -19,38 +19,38 @@ type Frame struct{ Function, Place string }
 
 // Goroutine is what one goroutine is doing.
 type Goroutine struct {
-	// ID is the runtime's number of it; zero where nobody knows.
+	// ID is the runtime's number of the goroutine; 0 if it is not known.
 	ID int
-	// State is the runtime's word for it, such as select; empty where nobody knows.
+	// State is the runtime's name for its state, such as select; "" if it is not known.
 	State string
-	// Bubbled is that it lives in a testing/synctest bubble, whose time is made up.
+	// Bubbled says that it is in a testing/synctest bubble, which has its own time.
 	Bubbled bool
 	// Stack has the innermost call first.
 	Stack []Frame
-	// Origin is where it was started; empty where nobody knows.
+	// Origin is where it was started; empty if that is not known.
 	Origin Frame
 
-	parent  int    // who started it
-	run     string // the number of the run whose label it has; empty for none
-	starter string // the call of user code that it comes from, where it has none itself
+	parent  int    // the goroutine that started it
+	run     string // the number of the run whose label it has; "" for none
+	starter string // the call of user code that it comes from, if it has none itself
 }
 
-// keyFrames is how many calls Key looks at: a trace has not all of a deep stack.
+// keyFrames is how many calls Key uses: the trace of a deep stack is incomplete.
 const keyFrames = 32
 
-// Key tells stacks apart, by their innermost calls.
+// Key identifies a stack by its innermost calls.
 func (g Goroutine) Key() string {
 	var text strings.Builder
 	for _, f := range g.Stack[:min(keyFrames, len(g.Stack))] {
-		if !strings.HasPrefix(f.Function, "runtime.") && f.Function != "panic" { // who has woken a moment ago is where it was
+		if !strings.HasPrefix(f.Function, "runtime.") && f.Function != "panic" { // a goroutine that has just been woken is still at the same place
 			text.WriteString(f.Place + "\n")
 		}
 	}
 	return text.String()
 }
 
-// labelKey is the key of the label that the goroutines of a run have, and whatKey that of what the
-// run is for.
+// labelKey is the key of the label of a run's goroutines, and whatKey the key of the label that
+// says what the run is for.
 const (
 	labelKey = "adkreplay-run"
 	whatKey  = "adkreplay-schedule"
@@ -58,24 +58,23 @@ const (
 
 var labels atomic.Int64
 
-// Label tells the goroutines of one run from all others.
+// Label identifies the goroutines of one run.
 type Label struct {
 	context context.Context
-	run     string // its number
+	run     string // the number of the run
 }
 
-// NewLabel makes a label that nobody has.
+// NewLabel returns a new, unique label.
 func NewLabel() Label {
 	run := strconv.FormatInt(labels.Add(1), 10)
 	return Label{pprof.WithLabels(context.Background(), pprof.Labels(labelKey, run)), run}
 }
 
-// Set gives the label to the present goroutine, and to all that it starts from here
-// on.
+// Set sets the label on the current goroutine, and on all that it starts from then on.
 func (l Label) Set() { pprof.SetGoroutineLabels(l.context) }
 
-// SetFor is Set, and says what the run is for, where that is not empty: a panic that ends the program
-// has it in the heading of its goroutine.
+// SetFor is like Set, and also records what the run is for, unless what is empty. A panic that ends
+// the program shows it in the heading of its goroutine.
 func (l Label) SetFor(what string) {
 	if what == "" {
 		l.Set()
@@ -84,11 +83,11 @@ func (l Label) SetFor(what string) {
 	pprof.SetGoroutineLabels(pprof.WithLabels(l.context, pprof.Labels(whatKey, what)))
 }
 
-// roots are the goroutines that began runs, by their numbers, with the numbers of the runs.
+// roots maps the numbers of the goroutines that began runs to the numbers of the runs.
 var roots sync.Map
 
-// Begin gives the label to the present goroutine, as the one that the run begins with.
-// End is to be called when it ends.
+// Begin sets the label on the current goroutine as the one that begins the run. end must be called
+// when the goroutine ends.
 func (l Label) Begin() (end func()) {
 	l.Set()
 	id := ID()
@@ -96,10 +95,10 @@ func (l Label) Begin() (end func()) {
 	return func() { roots.Delete(id) }
 }
 
-// lost are the numbers of the runs that were given up.
+// lost holds the numbers of the runs that were given up.
 var lost sync.Map
 
-// Lose says that the run is given up: what its goroutines have nobody else will get.
+// Lose records that the run was given up, so that what its goroutines hold is lost for other runs.
 func (l Label) Lose() { lost.Store(l.run, true) }
 
 func isLost(run string) bool {
@@ -107,19 +106,19 @@ func isLost(run string) bool {
 	return ok
 }
 
-// Group is how many goroutines have one stack.
+// Group is a number of goroutines with the same stack.
 type Group struct {
 	Count int
 	Goroutine
 }
 
-// Labelled are the goroutines that have one of the labels, by their stacks, the present one
-// among them.
+// Labelled returns the goroutines that have one of the labels, grouped by their stacks, including
+// the current one.
 func Labelled(labels ...Label) []Group {
 	return Grouped(slices.DeleteFunc(All(), func(g Goroutine) bool { return !g.has(labels) }))
 }
 
-// Grouped are goroutines by their stacks.
+// Grouped groups goroutines by their stacks.
 func Grouped(each []Goroutine) (all []Group) {
 	at := map[string]int{}
 	for _, g := range each {
@@ -139,7 +138,7 @@ func (g Goroutine) has(labels []Label) bool {
 	return g.run != "" && slices.ContainsFunc(labels, func(l Label) bool { return l.run == g.run })
 }
 
-// beforeLast is what stands before the last of a character, or the whole text where it is not in it.
+// beforeLast returns the text before the last c, or the whole text if there is no c.
 func beforeLast(text string, c byte) string {
 	if at := strings.LastIndexByte(text, c); at >= 0 {
 		return text[:at]
@@ -147,7 +146,7 @@ func beforeLast(text string, c byte) string {
 	return text
 }
 
-// All are all goroutines of the program, the present one first.
+// All returns all goroutines of the program, the current one first.
 func All() (all []Goroutine) {
 	for text := range strings.SplitSeq(stacks(), "\n\n") {
 		all = append(all, readTraceback(text))
@@ -155,24 +154,24 @@ func All() (all []Goroutine) {
 	return all
 }
 
-// Here is the present goroutine.
+// Here returns the current goroutine.
 func Here() Goroutine {
 	text := make([]byte, 1<<14)
 	g := readTraceback(string(text[:runtime.Stack(text, false)]))
 	g.Stack = g.Stack[min(1, len(g.Stack)):]
-	if g.needsStarter() { // a look at all goroutines is dear
+	if g.needsStarter() { // a snapshot of all goroutines is slow
 		g.starter = starterOf(g, byID(All()))
 	}
 	return g
 }
 
-// needsStarter reports whether it takes who started the goroutine to say where it is in user
-// code: it is in none itself, and not the engine's either.
+// needsStarter reports whether the goroutine can be located in user code only by the one that
+// started it: it has no user code on its stack, and is not the engine's.
 func (g Goroutine) needsStarter() bool {
 	return g.userCalls() == "" && len(g.Stack) > 0 && !isOurs(g.Stack[len(g.Stack)-1].Function)
 }
 
-// ID is the runtime's number of the present goroutine.
+// ID returns the runtime's number of the current goroutine.
 func ID() int {
 	var text [64]byte
 	return readTraceback(string(text[:runtime.Stack(text[:], false)])).ID
@@ -186,8 +185,8 @@ func byID(all []Goroutine) map[int]Goroutine {
 	return known
 }
 
-// starterOf is the call of user code that started a goroutine, or the one that started it;
-// empty where that has ended and left no trace.
+// starterOf returns the call of user code that started a goroutine, directly or through other
+// goroutines. It returns "" if one of those has ended.
 func starterOf(g Goroutine, alive map[int]Goroutine) string {
 	for {
 		if g.Origin.Function == "" || g.Origin.isUsers() {
@@ -197,7 +196,8 @@ func starterOf(g Goroutine, alive map[int]Goroutine) string {
 		if !known {
 			return ""
 		}
-		// Where user code is by now says nothing, unless it is still in the call that started it.
+		// The parent's current position counts only if it is still in the call that started the
+		// goroutine.
 		within := false
 		for _, f := range parent.Stack {
 			if within = within || f.Function == g.Origin.Function; !f.isUsers() {
@@ -212,11 +212,11 @@ func starterOf(g Goroutine, alive map[int]Goroutine) string {
 	}
 }
 
-// traces has the room of the last traces of all goroutines: one that does not fit is made
-// again, and stops the program again.
+// traces pools buffers of the last size. A trace that does not fit its buffer must be taken again,
+// which stops the program again.
 var traces = sync.Pool{New: func() any { room := make([]byte, 1<<16); return &room }}
 
-// stacks is the trace of all goroutines.
+// stacks returns the traces of all goroutines.
 func stacks() string {
 	nameLabels()
 	room := traces.Get().(*[]byte)
@@ -229,21 +229,22 @@ func stacks() string {
 	}
 }
 
-// nameLabels has traces name the labels of goroutines, which Go 1.26 does where GODEBUG says
-// so. Nothing else says which goroutine has which label: a profile knows the labels and no
-// goroutines, and what moves is not the same in both.
+// nameLabels makes traces include the labels of goroutines, which Go 1.26 does if GODEBUG says so.
+// Nothing else tells which goroutine has which label: a profile has the labels but not the
+// goroutines, and by the time of a second snapshot the goroutines have moved.
 func nameLabels() {
 	const setting = "tracebacklabels=1"
 	if settings := os.Getenv("GODEBUG"); !strings.Contains(settings, setting) {
-		_ = os.Setenv("GODEBUG", strings.TrimPrefix(settings+","+setting, ",")) // of two settings the last counts
+		_ = os.Setenv("GODEBUG", strings.TrimPrefix(settings+","+setting, ",")) // the last of two equal settings counts
 	}
 }
 
-// elided begins the line of a trace that stands for the calls in the midst of a deep stack.
+// elided begins the line of a trace that stands for the omitted calls in the middle of a deep
+// stack.
 const elided = "..."
 
-// readTraceback reads the trace of one goroutine: a heading with its number, its state and
-// its labels, two lines for each call, and two for where it was started.
+// readTraceback parses the trace of one goroutine: a heading with its number, state and labels, two
+// lines for each call, and two for where it was started.
 func readTraceback(text string) (g Goroutine) {
 	heading, calls, _ := strings.Cut(text, "\n")
 	number, state, _ := strings.Cut(strings.TrimPrefix(heading, "goroutine "), " [")
@@ -253,7 +254,7 @@ func readTraceback(text string) (g Goroutine) {
 		g.run, _, _ = strings.Cut(run, `"`)
 	}
 	state, _, _ = strings.Cut(state, "]")
-	g.State, state, _ = strings.Cut(state, ",") // behind it stands since when, and where
+	g.State, state, _ = strings.Cut(state, ",") // what follows says since when, and in which bubble
 	g.State = strings.TrimSuffix(g.State, " (durable)")
 	g.Bubbled = strings.Contains(state, "synctest bubble")
 	lines := strings.Split(strings.TrimSuffix(calls, "\n"), "\n")
@@ -274,25 +275,25 @@ func readTraceback(text string) (g Goroutine) {
 	return g
 }
 
-// frameOf is a call as a trace has it, which names a closure by who called the function that it
-// stands in: so a library's would pass for user code.
+// frameOf returns a call of a trace. A trace names a closure after the caller that its function was
+// inlined into, so a library's closure would pass for user code; codeplace.Named corrects that.
 func frameOf(function, place string) Frame {
 	return Frame{codeplace.Named(function, beforeLast(place, ':')), place}
 }
 
-// Of are the goroutines that have one of the labels, but for the present one.
+// Of returns the goroutines that have one of the labels, except for the current one.
 func Of(labels ...Label) []Goroutine {
 	all, _ := apart(labels)
 	return all
 }
 
-// apart is Of, and the goroutines that have none of the labels, but for those of runs that
-// were given up. User code may label its goroutines by itself, and lose the run's: who
-// descends from the goroutine that began a run is of it too, as far as the ancestors live.
+// apart returns the goroutines of Of, and also all others, except those of runs that were given up.
+// User code may set its own labels and so lose the run's label; therefore a goroutine that descends
+// from the one that began a run belongs to that run, as long as its ancestors live.
 func apart(labels []Label) (all, others []Goroutine) {
 	present := All()
 	alive := byID(present)
-	for _, g := range present[1:] { // the first one looks
+	for _, g := range present[1:] { // the first one is the current goroutine
 		if g.run == "" {
 			g.run = ancestry(g, alive)
 		}
@@ -306,7 +307,7 @@ func apart(labels []Label) (all, others []Goroutine) {
 	return withStarters(all, alive), others
 }
 
-// withStarters fills in where goroutines without user code come from.
+// withStarters sets the starters of goroutines that have no user code.
 func withStarters(all []Goroutine, alive map[int]Goroutine) []Goroutine {
 	for i := range all {
 		if all[i].needsStarter() {
@@ -316,8 +317,8 @@ func withStarters(all []Goroutine, alive map[int]Goroutine) []Goroutine {
 	return all
 }
 
-// ancestry is the number of the run that a goroutine descends from; empty where it is of none,
-// and where an ancestor has ended.
+// ancestry returns the number of the run that a goroutine descends from. It returns "" if there is
+// none, or if an ancestor has ended.
 func ancestry(g Goroutine, alive map[int]Goroutine) (run string) {
 	for known := true; known; g, known = alive[g.parent] {
 		if root, ok := roots.Load(g.ID); ok {

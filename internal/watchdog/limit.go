@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// Grace is how long what is over may take to come to its end, before it is left behind.
+// Grace is how long something that is over may take to finish before it is left behind.
 const Grace = 400 * time.Millisecond
 
-// Limit is a time behind which nothing is waited for that nobody watches, but for a moment.
+// Limit is a deadline for waiting. After the deadline, each wait lasts only for a moment.
 type Limit struct {
-	late   context.Context // ended when it has come
+	late   context.Context // ends at the deadline
 	moment time.Duration
 	end    func()
 }
 
-// NewLimit is the limit of what may take so long, a moment behind that; or, if it is earlier, a
-// moment behind the end of the context. A budget of zero is none.
+// NewLimit returns a limit that is reached a moment after the budget is spent or, if that is
+// earlier, a moment after ctx ends. A budget of zero means no budget.
 func NewLimit(ctx context.Context, budget, moment time.Duration) *Limit {
 	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	if budget > 0 {
@@ -29,9 +29,9 @@ func NewLimit(ctx context.Context, budget, moment time.Duration) *Limit {
 	return &Limit{late, moment, func() { stop(); cancel() }}
 }
 
-// Wait does something and reports whether it has come to its end before the limit, or within
-// a moment where the limit has come already. What has not is left behind. Where it ends its
-// goroutine, as FailNow of a test does, so does Wait.
+// Wait calls do on another goroutine and reports whether it returned before the limit, or within a
+// moment if the limit was reached already. If not, the goroutine is left behind. If do ends its
+// goroutine, as FailNow of a test does, Wait does so too.
 func (l *Limit) Wait(do func()) bool {
 	over, returned := make(chan struct{}), false
 	go func() {
@@ -54,11 +54,12 @@ func (l *Limit) Wait(do func()) bool {
 	return true
 }
 
-// Close gives back what the limit holds. It may be called twice.
+// Close releases the resources of the limit. It may be called twice.
 func (l *Limit) Close() { l.end() }
 
-// Recovered is what a check says. That it panics is said too, with the line of user code that does: it
-// would end the program, and with it all that was found.
+// Recovered returns the result of check. If check panics, Recovered returns an error with the line
+// of user code that panicked; the panic would otherwise end the program and lose everything that
+// was found.
 func Recovered(check func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

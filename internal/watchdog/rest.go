@@ -6,27 +6,28 @@ import (
 	"time"
 )
 
-// The patience with goroutines that are about to end: how often they are looked for at once,
-// and how often with a pause before it. That time passes gives nobody a core: while anybody
-// could go on, it is over when the process has had the processors for as long.
+// The patience with goroutines that are about to end: how many looks without a pause, and how many
+// with a pause before each. The passing of time does not mean that other goroutines got to run.
+// While any of them could run, the patience ends only when the process has used as much processor
+// time.
 const (
 	looksAtOnce = 20
 	looksLater  = 50
 	lookPause   = 5 * time.Millisecond
-	turnsAtOnce = 100 // which others get in a pause, where they do not take them for long
+	turnsAtOnce = 100 // how often to yield in a pause, unless the others take long
 	enoughWork  = looksLater * lookPause
 )
 
-// Rest is the wait for what is about to end. The zero Rest has not begun.
+// Rest is a wait for goroutines that are about to end. The zero Rest has not begun.
 type Rest struct {
 	looks int
 	begun time.Time
-	had   time.Duration // what the process had had of the processors then
+	had   time.Duration // the processor time of the process then
 
-	used func() time.Duration // what it has had; nil asks the system
+	used func() time.Duration // the processor time; nil asks the system
 }
 
-// Pause lets others go on, before another look.
+// Pause lets other goroutines run before the next look.
 func (r *Rest) Pause() {
 	if r.begun.IsZero() {
 		r.begun, r.had = time.Now(), r.processors()
@@ -40,12 +41,11 @@ func (r *Rest) Pause() {
 	r.looks++
 }
 
-// IsLong reports whether who could go on has had the time to do so on a machine that has
-// nothing else to do.
+// IsLong reports whether the wait was long enough on a machine that has nothing else to do.
 func (r *Rest) IsLong() bool { return r.looks >= looksAtOnce+looksLater }
 
-// IsOver reports whether who could go on has had the time to do so, whatever else the machine
-// has to do. Who is in a call of the system has a while longer: nobody sees what it waits for.
+// IsOver reports whether the wait was long enough, whatever else the machine has to do. A goroutine
+// in a system call gets some more time, because what it waits for cannot be seen.
 func (r *Rest) IsOver() bool {
 	return r.IsLong() && (r.processors()-r.had >= enoughWork || allWait(time.Since(r.begun) >= Usual))
 }
@@ -57,8 +57,8 @@ func (r *Rest) processors() time.Duration {
 	return processorTime()
 }
 
-// allWait reports whether no goroutine of the program could go on, but for the present one.
-// Of those that are in a call of the system it asks unless they have had their time.
+// allWait reports whether no goroutine of the program could run, except for the current one. Unless
+// system is true, a goroutine in a system call counts as one that could.
 func allWait(system bool) bool {
 	return !slices.ContainsFunc(All()[1:], func(g Goroutine) bool {
 		return runningStates[g.State] || !system && g.State != "sleep" && conditionOf(g) == Waiting && !isIdle(g)
@@ -66,24 +66,24 @@ func allWait(system bool) bool {
 }
 
 // How long goroutines may take to come to rest: those that run, and those that sleep or wait for
-// the system. In a bubble, whose time is not theirs, it is by the turns that others get.
+// the system. In a bubble, which has its own time, the limit is a number of yields.
 const (
 	patienceWithWork  = 100 * time.Millisecond
 	patienceWithSleep = 50 * time.Millisecond
 	mostTurns         = 1000
 )
 
-// AtRest waits until no goroutine with the label runs any more, and no longer than is usual. Who
-// sleeps or waits for the system is woken by that: it is waited for too, unless patient is false
-// or it lives in a bubble, of whose time none is taken. Where the machine is busy much time
-// between two looks counts as little. AtRest gives what it has cost, how many goroutines of the
-// program were looked at, and whether they came to rest.
+// AtRest waits until no goroutine with the label is running, but no longer than is usual. A
+// goroutine that sleeps or waits for the system may wake in the meantime, so AtRest also waits for
+// it, unless patient is false or it is in a bubble, whose time must not be used up. On a busy
+// machine, a long time between two looks counts as a short one. AtRest returns its cost, which is
+// how many goroutines of the program it looked at, and whether the goroutines came to rest.
 func AtRest(label Label, patient bool) (looked int, rest bool) {
 	return AtRestUnless(label, patient, func() bool { return false })
 }
 
-// AtRestUnless is AtRest that looks no more, as a look is dear, once goesOn says that the run does
-// something.
+// AtRestUnless is like AtRest, but stops looking, which is slow, once goesOn reports that the run
+// does something.
 func AtRestUnless(label Label, patient bool, goesOn func() bool) (looked int, rest bool) {
 	bubbled := isBubbled()
 	pause, last, waited := firstPause, time.Now(), time.Duration(0)
@@ -91,7 +91,7 @@ func AtRestUnless(label Label, patient bool, goesOn func() bool) (looked int, re
 		if bubbled {
 			runtime.Gosched()
 		} else {
-			time.Sleep(pause) // who was woken a moment ago runs: to look at once is to look twice
+			time.Sleep(pause) // goroutines that were just woken are still running
 			now := time.Now()
 			waited, last = waited+min(now.Sub(last), 2*pause), now
 			pause = min(2*pause, longestPause)
@@ -115,7 +115,8 @@ func AtRestUnless(label Label, patient bool, goesOn func() bool) (looked int, re
 	return looked, false
 }
 
-// Moment lets others go on for a moment: for some turns in a bubble, of whose time it takes none.
+// Moment lets other goroutines run for a moment. In a bubble it only yields, to use none of the
+// bubble's time.
 func Moment() {
 	if !isBubbled() {
 		time.Sleep(time.Millisecond)
@@ -126,7 +127,7 @@ func Moment() {
 	}
 }
 
-// isBubbled reports whether the present goroutine lives in a bubble.
+// isBubbled reports whether the current goroutine is in a bubble.
 func isBubbled() bool {
 	var text [128]byte
 	return readTraceback(string(text[:runtime.Stack(text[:], false)])).Bubbled

@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// This file is about telling a person that a run of user code is silent, long before it is
-// given up.
+// This file informs a person that a run of user code is silent, long before the run is given up.
 
-// silence is who is told, and when.
+// silence is what to call, and when.
 type silence struct {
 	after time.Duration
 	tell  func(run string, all []Goroutine)
@@ -16,13 +15,14 @@ type silence struct {
 
 type silenceKey struct{}
 
-// WithSilence is a context in which those who run user code tell, once of each run, that it
-// has made no progress for that long, with its name and its goroutines.
+// WithSilence returns a context for code that runs user code. If a run makes no progress for the
+// given time, tell is called, once for each run, with the name of the run and its goroutines.
 func WithSilence(ctx context.Context, after time.Duration, tell func(run string, all []Goroutine)) context.Context {
 	return context.WithValue(ctx, silenceKey{}, silence{after, tell})
 }
 
-// Hear tells of a run's silence whom its context names, until it is ended.
+// Hear starts to call the function that WithSilence put into the context, if any, when the run is
+// silent. It stops when end is called.
 func Hear(ctx context.Context, run string, label Label, progress func() int64) (end func()) {
 	s, ok := ctx.Value(silenceKey{}).(silence)
 	if !ok {

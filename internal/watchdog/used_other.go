@@ -6,5 +6,6 @@ import "time"
 
 var begun = time.Now()
 
-// processorTime is, where nobody is asked for that of this process, the time that passes.
+// processorTime is the time since the program began, on systems where the processor time of the
+// process is not available.
 func processorTime() time.Duration { return time.Since(begun) }

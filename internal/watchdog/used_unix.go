@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// processorTime is what this process has had of all processors.
+// processorTime is the processor time of this process, on all processors.
 func processorTime() time.Duration {
 	var used syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used) // which fails for nobody who asks of itself
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used) // cannot fail for the own process
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

@@ -5,18 +5,19 @@ import (
 	"time"
 )
 
-// oftenWatched is how long to wait at first before a look at a run.
+// oftenWatched is how long to wait before the first looks at a run.
 const oftenWatched = 10 * time.Millisecond
 
-// watchedNext is when to look again at a run that did nothing for so long. Looks get
-// rare as the silence grows: a bubble makes up each of them, and with 720,000 of them two
-// hours of a sleep are no longer free.
+// watchedNext returns the time until the next look at a run that has been silent for the given
+// time. Looks become rarer as the silence grows: in a bubble, time jumps from look to look, and
+// 720,000 looks within two hours of sleep would be slow.
 func watchedNext(silence time.Duration) time.Duration { return max(oftenWatched, silence/16) }
 
-// Watch looks at the goroutines of a run where nothing comes of it: progress changes with
-// all that the run does. User code may wait where nobody sees it, at a lock above all, for
-// somebody who waits for it: blocked is called where all goroutines are blocked, and with
-// Deadlock where that was of no use, or with Hang. unwatch ends it.
+// Watch looks at the goroutines of a run while it makes no progress; progress must change with
+// everything that the run does. User code may wait where the engine does not see it, for example at
+// a lock whose holder waits for it in turn. Watch calls blocked with Cancel if all goroutines are
+// blocked, and with Deadlock or Hang if that did not help. unwatch ends the watching and waits
+// until it has ended.
 func Watch(label Label, progress func() int64, blocked func(Action)) (unwatch func()) {
 	stop := make(chan struct{})
 	var watcher sync.WaitGroup
@@ -30,11 +31,11 @@ func Watch(label Label, progress func() int64, blocked func(Action)) (unwatch fu
 				return
 			case now := <-timer.C:
 				found := dog.Visit(progress(), now, label)
-				if found.Action >= Cancel { // those who wait for others have had their time
+				if found.Action >= Cancel { // strands that wait for others have had their time
 					blocked(found.Action)
 				}
 				if found.Silence > 2*Bubbled {
-					return // a bubble tells who waits for whom once no timer runs
+					return // a bubble itself detects a deadlock once no timer runs
 				}
 				timer.Reset(watchedNext(found.Silence))
 			}

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Within reports whether the present goroutine is in a call of a function, or was begun by code that is still
-// under way in one: a goroutine of its own that nobody is left to wait for is in none.
+// Within reports whether the current goroutine is in a call of the function, or was started by code
+// that is still in such a call. A goroutine whose starter has returned is in none.
 func Within(function string) bool {
 	g := Here()
 	if g.calls(function) {
 		return true
 	}
-	for alive := byID(All()); ; { // which is dear
+	for alive := byID(All()); ; { // slow: stops the program
 		parent, known := alive[g.parent]
 		switch {
 		case !known || !g.isBelow(parent):
@@ -28,8 +28,9 @@ func (g Goroutine) calls(function string) bool {
 	return slices.ContainsFunc(g.Stack, func(f Frame) bool { return f.Function == function })
 }
 
-// isBelow reports whether the code that began the goroutine has not returned: it is on the stack of its parent
-// still, itself or, where a library has begun it for that, as what the goroutine's first function stands in.
+// isBelow reports whether the code that started the goroutine has not returned: it is still on the
+// stack of the parent. If a library started the goroutine on its behalf, the function that contains
+// the goroutine's first function must be on that stack.
 func (g Goroutine) isBelow(parent Goroutine) bool {
 	first := ""
 	for _, f := range slices.Backward(g.Stack) {

@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 )
 
-// Write puts a whole file in the place of whatever is there, or nothing: a
-// reader never meets half of one, and a failure leaves what was there before.
+// Write replaces a file by a new one with the given content, or changes nothing. A reader never
+// sees half of the content, and after a failure the old file is still there.
 func Write(path string, content []byte) error { return write(path, content, nil) }
 
-// WriteBeside is Write for a file that goes with another one, and is as private as that:
-// it has the other's permissions, whatever it had.
+// WriteBeside is like Write, for a file that accompanies another one and must be as private: it
+// gets the permissions of the other file.
 func WriteBeside(path string, content []byte, other string) error {
 	info, err := os.Stat(other)
 	if err != nil {
@@ -24,8 +24,8 @@ func WriteBeside(path string, content []byte, other string) error {
 	return write(path, content, &mode)
 }
 
-// WriteOf writes what was made of other files: it may be read by those alone who may read each of
-// them. A name of what is no file says nothing.
+// WriteOf writes a file that was made from others: only those may read it who may read each of
+// them. Names that are not files are ignored.
 func WriteOf(path string, content []byte, others []string) error {
 	if private := mostPrivate(others); private != "" {
 		return WriteBeside(path, content, private)
@@ -33,7 +33,7 @@ func WriteOf(path string, content []byte, others []string) error {
 	return Write(path, content)
 }
 
-// mostPrivate is the file that the fewest may read, empty where all may be read by everybody.
+// mostPrivate returns the file that the fewest may read, or "" if everybody may read all of them.
 func mostPrivate(names []string) (path string) {
 	const others = fs.FileMode(0o044)
 	least := others
@@ -46,14 +46,14 @@ func mostPrivate(names []string) (path string) {
 	return path
 }
 
-// write is Write with permissions to give, nil for those that the file has. The umask takes
-// something away only from those of a file that is new.
+// write is Write with the permissions as, or the existing ones if as is nil. The umask applies only
+// to a new file without given permissions.
 func write(path string, content []byte, as *fs.FileMode) error {
 	target, mode, given, err := replaceable(path)
 	if err != nil {
 		return err
 	}
-	if !mode.IsRegular() { // a pipe or a device takes what it is given
+	if !mode.IsRegular() { // a pipe or a device is written directly
 		return os.WriteFile(target, content, 0)
 	}
 	if as != nil {
@@ -74,15 +74,15 @@ func write(path string, content []byte, as *fs.FileMode) error {
 	return nil
 }
 
-// partOf is where a file is written before it takes its place: in the same folder, because no
-// file can be renamed into another file system. It is the n-th that is tried: of a process that
-// was killed one may be left, and the next may have the same number.
+// partOf returns the name of the temporary file for a target. It is in the same folder, because a
+// file cannot be renamed into another file system. n distinguishes attempts, because a killed
+// process with the same number may have left such a file.
 func partOf(target string, n int) string {
 	return fmt.Sprintf("%s.%d.%d.part", target, os.Getpid(), n)
 }
 
-// replaceable finds the file that is really to be written, behind any links, and
-// the mode that it has, or is to have where there is none.
+// replaceable follows links to the file that is really to be written. It returns the mode of the
+// file, or the mode for a new one.
 func replaceable(path string) (target string, mode fs.FileMode, exists bool, err error) {
 	target, err = filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -101,8 +101,8 @@ func replaceable(path string) (target string, mode fs.FileMode, exists bool, err
 	return target, info.Mode(), true, nil
 }
 
-// writePart makes a part of a file, with what is on the disk before the name says that it is
-// whole, or leaves none.
+// writePart writes the temporary file and syncs it to disk, so that it is complete before it gets
+// its name. It leaves no file on an error.
 func writePart(target string, content []byte, mode fs.FileMode) (part string, err error) {
 	var f *os.File
 	for n := 0; f == nil; n++ {

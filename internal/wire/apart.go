@@ -6,14 +6,15 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Apart writes and reads single fields, as a trace has them but for records: each
-// stands in full, as often as it is there, so that changing one changes no other.
+// Apart writes and reads single fields outside a trace. They look as they do in a trace, except
+// that every record is written in full each time it appears, so a change to one copy changes no
+// other.
 type Apart struct {
 	Sentinels *Sentinels
-	Media     *Openings // where the media that are read find their bytes
+	Media     *Openings // where media that are read find their bytes
 }
 
-// Append is a field of a crossing; nothing where there is nothing to say.
+// Append returns field f of x as JSON; it returns nothing if the field is zero.
 func (a Apart) Append(f adk.Field, x *adk.Crossing) ([]byte, error) {
 	e := NewEncoder(a.Sentinels)
 	e.apart = true
@@ -21,9 +22,9 @@ func (a Apart) Append(f adk.Field, x *adk.Crossing) ([]byte, error) {
 	return e.Out, err
 }
 
-// Read sets a field of a crossing to what raw says, and to nothing where that is null.
-// A record may lack its number, and its kind, which then is kind. Records that are said
-// by number must stand before in raw.
+// Read sets field f of x to the value raw, or to its zero value if raw is null. A record in raw may
+// lack its number; it may also lack its kind, which then is the argument kind. A record given by
+// number alone must appear in full earlier in raw.
 func (a Apart) Read(f adk.Field, x *adk.Crossing, raw []byte, kind adk.RecordKind) error {
 	if string(raw) == "null" {
 		FieldRows[f].Zero(x)
@@ -34,13 +35,13 @@ func (a Apart) Read(f adk.Field, x *adk.Crossing, raw []byte, kind adk.RecordKin
 	return FieldRows[f].Read(d, x, raw)
 }
 
-// recordsApart are the records of a field that is read apart.
+// recordsApart is the state of reading the records of one field for Apart.
 type recordsApart struct {
-	kind     adk.RecordKind // of those that do not say theirs
+	kind     adk.RecordKind // the kind of records that do not name theirs
 	numbered map[int]adk.Record
 }
 
-// recordApart reads a record of a field that stands apart.
+// recordApart reads a record for Apart.
 func (d *Decoder) recordApart(raw []byte) (r adk.Record, err error) {
 	var members []ScannedMember
 	if raw[0] == '{' {

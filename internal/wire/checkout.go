@@ -2,13 +2,13 @@ package wire
 
 import "bytes"
 
-// This file is about what git makes of a recording that it takes for a text.
+// This file recognises what git does to a recording that it treats as text.
 
-// conflictMarkers are how the lines begin that git writes into a file where two sides changed it.
+// conflictMarkers are the beginnings of the lines that git inserts where two sides changed a file.
 var conflictMarkers = [][]byte{[]byte("<<<<<<<"), []byte("|||||||"), []byte("======="), []byte(">>>>>>>")}
 
-// Conflict is why a line cannot be read in which git has left one of its conflict markers, and how to
-// go on; empty of any other line.
+// Conflict returns why the line cannot be read, and what to do about it, if the line is one of
+// git's conflict markers. It returns "" for any other line.
 func Conflict(line []byte) string {
 	for _, marker := range conflictMarkers {
 		if bytes.HasPrefix(line, marker) {
@@ -19,8 +19,9 @@ func Conflict(line []byte) string {
 	return ""
 }
 
-// CheckedOut says of a recording that was changed, whose last line ends so, that a checkout did it;
-// otherwise it says what else it may have been.
+// CheckedOut explains why a recording was changed. If last, the recording's last line, ends in
+// CRLF, the explanation is a checkout that converted line endings; otherwise CheckedOut returns the
+// argument otherwise.
 func CheckedOut(last []byte, otherwise string) string {
 	if bytes.HasSuffix(bytes.TrimSuffix(last, []byte("\n")), []byte("\r")) {
 		return "its lines end in CRLF: a checkout with core.autocrlf changed them; put `*.jsonl -text` into .gitattributes and check the file out again"

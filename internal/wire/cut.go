@@ -10,22 +10,22 @@ import (
 	"github.com/adkreplay/adkreplay/internal/canonical"
 )
 
-// The members of a line that is a part of a longer one: how many more follow it, and the
-// text of the part.
+// The members of a line that is a part of a longer line: how many parts follow it, and its text.
 const (
 	memberLeft = "left"
 	memberPart = "part"
 )
 
-// A part has about a megabyte, which any tool reads; what it has beside its text is shorter
-// than partFrame.
+// partSize is the largest text of a part: about a megabyte, which any tool reads. partFrame is more
+// than the length of the rest of such a line.
 const (
 	partSize  = 1 << 20
 	partFrame = 64
 )
 
-// CutLine writes a line to w as parts, each of at most mostLine bytes with its end and in one
-// write. The error says that so short lines hold no part of it, or is w's.
+// CutLine writes a line to w in parts. Each part is at most mostLine bytes long, its newline
+// included, and is written with one call of w.Write. CutLine returns an error if mostLine is too
+// small, if the line is no UTF-8, or if w fails.
 func CutLine(w io.Writer, line []byte, mostLine int64) error {
 	size := int(min(partSize, (mostLine-partFrame)/2)) // an escape has two bytes for one
 	if size < utf8.UTFMax {
@@ -57,7 +57,7 @@ func CutLine(w io.Writer, line []byte, mostLine int64) error {
 	return nil
 }
 
-// partEnd is where a part of at most size bytes ends, between two characters.
+// partEnd returns where a part of at most size bytes ends, without splitting a character.
 func partEnd(rest []byte, size int) int {
 	if len(rest) <= size {
 		return len(rest)
@@ -68,12 +68,12 @@ func partEnd(rest []byte, size int) int {
 	return size
 }
 
-// IsPart reports whether the line is a part of a longer one.
+// IsPart reports whether the line is a part of a longer line.
 func (d *Decoder) IsPart() bool {
 	return d.Member(memberKind) == nil && d.Member(memberPart) != nil
 }
 
-// Part reads a line that is a part: its text, and how many parts follow it.
+// Part reads a line that is a part. It returns the text, and how many parts follow.
 func (d *Decoder) Part() (text []byte, left int, err error) {
 	if len(d.Members) != 2 || d.Member(memberLeft) == nil {
 		return nil, 0, fmt.Errorf("a part of a line has %s and %s, and nothing else", memberLeft, memberPart)

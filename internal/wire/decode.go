@@ -18,8 +18,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/plain"
 )
 
-// Decoder reads lines. It is encoder's other half: it remembers what lines
-// refer to.
+// Decoder reads lines. It is the counterpart of Encoder, and remembers what later lines refer to.
 type Decoder struct {
 	Format    int // the version of the format
 	Last      time.Time
@@ -28,24 +27,25 @@ type Decoder struct {
 	Sentinels *Sentinels
 	Members   []ScannedMember
 	scanner   jsonscan.Scanner
-	Values    int // how many values the line has within those of its members
+	Values    int // how many values the line has inside the values of its members
 
-	// MostMembers is how many members a line may have; 0 is any number.
+	// MostMembers is how many members a line may have; 0 means no limit.
 	MostMembers int
 	names       map[string]string
 	Media       *Openings
 	hasMarks    bool          // the line has plain data with marks in it
-	apart       *recordsApart // nil for the lines of a trace
+	apart       *recordsApart // nil when reading the lines of a trace
 
-	// Repeat bounds what lines may name of what others said, and Restored is how many
-	// bytes the line has that it named so.
+	// Repeat limits what a line may restore from earlier texts. Restored is how many bytes of the
+	// line were restored so.
 	Repeat   RepeatLimits
 	Restored int
-	repeats  *repeats // nil until something could be named
-	waiting  []byte   // what names another text, until all of its line is known
+	repeats  *repeats // nil until there is something to refer to
+	waiting  []byte   // a value that refers to another text; it is restored once the whole line is read
 }
 
-// NewDecoder reads crossings; it knows the errors that known names.
+// NewDecoder returns a decoder of crossings. It reads the names of errors that s knows as these
+// errors.
 func NewDecoder(s *Sentinels) *Decoder {
 	return &Decoder{Sentinels: s, names: map[string]string{}, Media: newOpenings()}
 }
@@ -58,8 +58,8 @@ func (d *Decoder) Scan(line []byte) (err error) {
 	return err
 }
 
-// DataValues is Values without those that make the records of a list: each record, and its
-// own members, are held in a value that takes no more than their text does.
+// DataValues returns Values without the values that make up the records of a list. Each such record
+// and its own members are held in a value that takes no more memory than their text.
 func (d *Decoder) DataValues() int {
 	var x adk.Crossing
 	if d.KindAndPhase(&x) != nil {
@@ -70,7 +70,7 @@ func (d *Decoder) DataValues() int {
 		if use := FieldNamed(fields, m.Name); use == nil || use.Field != adk.FieldRecords {
 			continue
 		}
-		list, _ := Elements(m.Value) // which Crossing refuses where it is none
+		list, _ := Elements(m.Value) // Crossing refuses it if it is not a list
 		for _, one := range list {
 			record, _ := ScanMembers(nil, one)
 			left -= 1 + len(record)
@@ -83,7 +83,7 @@ func (d *Decoder) DataValues() int {
 	return left
 }
 
-// Records is how many records were read.
+// Records returns the number of records that were read.
 func (d *Decoder) Records() int { return len(d.records) }
 
 // Member is the value of a member of the line, or nil.
@@ -96,13 +96,13 @@ func (d *Decoder) Member(name string) []byte {
 	return nil
 }
 
-// IsFooter reports whether the line is one.
+// IsFooter reports whether the line is a footer.
 func (d *Decoder) IsFooter() bool {
 	return d.Member(memberKind) == nil && d.Member(MemberEnd) != nil
 }
 
-// Each gives the members of the line to known, in their order. What known does
-// not know is kept, with its place.
+// Each passes the members of the line to known, in order. It returns the members for which known
+// reports false, with their positions.
 func (d *Decoder) Each(known func(name string, value []byte) (bool, error)) (extra []Member, err error) {
 	for _, m := range d.Members {
 		ok, err := known(string(m.Name), m.Value)
@@ -118,20 +118,20 @@ func (d *Decoder) Each(known func(name string, value []byte) (bool, error)) (ext
 	return extra, nil
 }
 
-// keep copies a member that nobody knows.
+// keep copies an unknown member.
 func keep(m *ScannedMember) Member {
 	return Member{Name: string(m.Name), Value: append(json.RawMessage(nil), m.Value...)}
 }
 
-// place tells the unknown members which known one they stand before.
+// place sets the position of the unknown members that precede the known member name.
 func place(extra []Member, name []byte) {
 	for i := len(extra) - 1; i >= 0 && extra[i].Before == ""; i-- {
 		extra[i].Before = string(name)
 	}
 }
 
-// known refuses a kind that came with a later version of the format than that of
-// the file, where a header was read.
+// known returns an error if kind is newer than the format version of the file. Without a header
+// there is no version to check.
 func (d *Decoder) known(kind adk.Kind) error {
 	if d.Format == 0 {
 		return nil
@@ -139,8 +139,7 @@ func (d *Decoder) known(kind adk.Kind) error {
 	return Knows(d.Format, kind)
 }
 
-// ReadSeams reads the names of the seams into info; extra are the members that
-// nobody knows.
+// ReadSeams reads the names of the seams into info, and returns the unknown members.
 func ReadSeams(raw []byte, info *adk.RunInfo) (extra []Member, err error) {
 	var d Decoder
 	if d.Members, err = ScanMembers(nil, raw); err != nil {
@@ -162,7 +161,7 @@ func ReadSeams(raw []byte, info *adk.RunInfo) (extra []Member, err error) {
 	})
 }
 
-// seamsOfJSON reads the names of the seams of a dispatch that a turn called.
+// seamsOfJSON reads the names of the seams of a dispatch that user code called.
 func seamsOfJSON(raw []byte) (*adk.RunInfo, error) {
 	var info adk.RunInfo
 	extra, err := ReadSeams(raw, &info)
@@ -175,8 +174,7 @@ func seamsOfJSON(raw []byte) (*adk.RunInfo, error) {
 	return &info, nil
 }
 
-// Crossing reads a crossing's line into x, which is zero, and gives the members that
-// nobody knows.
+// Crossing reads a crossing's line into x, which must be zero, and returns the unknown members.
 func (d *Decoder) Crossing(x *adk.Crossing) (extra []Member, err error) {
 	if err := d.KindAndPhase(x); err != nil {
 		return nil, err
@@ -217,7 +215,7 @@ func (d *Decoder) Crossing(x *adk.Crossing) (extra []Member, err error) {
 	return extra, nil
 }
 
-// FieldNamed is the field that a member holds, by its label.
+// FieldNamed returns the field with the label name, or nil.
 func FieldNamed(fields []adk.FieldUse, name []byte) *adk.FieldUse {
 	for i := range fields {
 		if fields[i].Label == string(name) {
@@ -227,7 +225,7 @@ func FieldNamed(fields []adk.FieldUse, name []byte) *adk.FieldUse {
 	return nil
 }
 
-// KindAndPhase reads what decides about the rest of the line.
+// KindAndPhase reads the kind and phase, which determine what the rest of the line means.
 func (d *Decoder) KindAndPhase(c *adk.Crossing) error {
 	raw := d.Member(memberKind)
 	if raw == nil {
@@ -259,7 +257,7 @@ func (d *Decoder) KindAndPhase(c *adk.Crossing) error {
 	return nil
 }
 
-// common reads a member that every kind has.
+// common reads a member that lines of every kind have.
 func (d *Decoder) common(c *adk.Crossing, m *ScannedMember) (known bool, err error) {
 	switch string(m.Name) {
 	case memberKind, memberPhase:
@@ -279,11 +277,11 @@ func (d *Decoder) common(c *adk.Crossing, m *ScannedMember) (known bool, err err
 	return true, err
 }
 
-// maxNames bounds how many names a decoder keeps to share.
+// maxNames limits how many texts a decoder keeps for sharing.
 const maxNames = 4096
 
-// shared reads a text that lines tend to say again: ids, names. Each is kept
-// once, so that a hundred thousand deltas of a message hold one id.
+// shared reads a text that lines tend to repeat, such as an id or a name. Equal texts share one
+// string, so that a hundred thousand deltas of a message hold its id once.
 func (d *Decoder) shared(raw []byte) (string, error) {
 	if name, ok := d.names[string(raw)]; ok {
 		return name, nil
@@ -295,7 +293,7 @@ func (d *Decoder) shared(raw []byte) (string, error) {
 	return name, err
 }
 
-// record reads a record: a new one with the next number, or a number.
+// record reads a record: a new one with the next number, or an earlier one by its number.
 func (d *Decoder) record(raw []byte) (adk.Record, error) {
 	if d.apart != nil {
 		return d.recordApart(raw)
@@ -332,7 +330,7 @@ func (d *Decoder) newRecord(n int, m ScannedMember) (adk.Record, error) {
 	return r, nil
 }
 
-// parse reads a record, whose media read their bytes from the trace.
+// parse reads a record. If it is a media, its bytes come from the trace.
 func (d *Decoder) parse(kind adk.RecordKind, raw []byte) (adk.Record, error) {
 	return adk.RecordParser{MediaReader: d.Media.reader}.Parse(kind, append([]byte(nil), raw...))
 }
@@ -341,7 +339,7 @@ func (d *Decoder) recordList(raw []byte) ([]adk.Record, error) {
 	return listOf(raw, d.record)
 }
 
-// listOf reads a list of what read reads. An error says at which place.
+// listOf reads a list whose elements read decodes. An error names the index of the element.
 func listOf[T any](raw []byte, read func([]byte) (T, error)) ([]T, error) {
 	elements, err := Elements(raw)
 	if err != nil {
@@ -356,7 +354,7 @@ func listOf[T any](raw []byte, read func([]byte) (T, error)) ([]T, error) {
 	return list, nil
 }
 
-// result reads what a tool gave.
+// result reads the result of a tool.
 func (d *Decoder) result(raw []byte) (adk.ToolResult, error) {
 	m, err := OnlyMember(raw)
 	if err != nil {
@@ -393,8 +391,8 @@ func (d *Decoder) mediaList(raw []byte) (adk.MediaList, error) {
 	return listOf(raw, d.mediaResult)
 }
 
-// beginsWith reports whether raw is an object whose first member is of a name. Most of
-// what could be a mark is none, and is not gone through to find that out.
+// beginsWith reports whether raw is an object whose first member is called name. Most objects that
+// could be a mark are not; beginsWith avoids scanning all of them.
 func beginsWith(raw []byte, name string) bool {
 	s := jsonscan.Scanner{Data: raw}
 	if s.Next() != '{' {
@@ -411,7 +409,7 @@ func beginsWith(raw []byte, name string) bool {
 	return err == nil && string(text) == name
 }
 
-// OnlyMember reads an object of one member.
+// OnlyMember reads an object of exactly one member.
 func OnlyMember(raw []byte) (ScannedMember, error) {
 	members, err := ScanMembers(make([]ScannedMember, 0, 1), raw)
 	if err != nil {
@@ -423,8 +421,8 @@ func OnlyMember(raw []byte) (ScannedMember, error) {
 	return members[0], nil
 }
 
-// foreignMark is plain data with a mark that is no record's: what a type of
-// user code wrote of itself. It is kept as it is.
+// foreignMark is plain data under a mark that is not a kind of record: what a type of user code
+// wrote for itself. It is kept unchanged.
 type foreignMark struct {
 	tag  string
 	text []byte
@@ -436,7 +434,7 @@ func (m *foreignMark) MarshalJSON() ([]byte, error) { return m.text, nil }
 // plain reads plain data.
 func (d *Decoder) plain(raw []byte) (any, error) { return plain.Parse(raw, d.marked) }
 
-// marked reads what stands under a mark in plain data.
+// marked reads what is under a mark in plain data.
 func (d *Decoder) marked(tag string, raw []byte) (any, error) {
 	d.hasMarks = true
 	if kind := adk.RecordKind(tag); isRecordKind(kind) {
@@ -465,7 +463,7 @@ func (d *Decoder) args(raw []byte) (any, error) {
 	return nil, ErrWant("an object, JSON text, or plain data in a list of one", raw)
 }
 
-// smallNumbers are what arguments are full of, each held once.
+// smallNumbers are the numbers that are most frequent in arguments, each allocated once.
 var smallNumbers = func() (all [256]any) {
 	for i := range all {
 		all[i] = float64(i)
@@ -473,7 +471,8 @@ var smallNumbers = func() (all [256]any) {
 	return all
 }()
 
-// withSmallNumbers is data, changed in place, whose small numbers are those that all share.
+// withSmallNumbers replaces the small numbers in data by the shared ones of smallNumbers. It
+// changes data in place.
 func withSmallNumbers(data any) any {
 	switch v := data.(type) {
 	case map[string]any:
@@ -492,7 +491,7 @@ func withSmallNumbers(data any) any {
 	return data
 }
 
-// TextOfJSON reads a text: a string, or the bytes of one that JSON cannot hold.
+// TextOfJSON reads a text: a JSON string, or the form for bytes that a JSON string cannot hold.
 func TextOfJSON(raw []byte) (string, error) {
 	if raw[0] == '{' {
 		m, err := OnlyMember(raw)
@@ -506,7 +505,7 @@ func TextOfJSON(raw []byte) (string, error) {
 	return string(text), err
 }
 
-// bytesOfString reads a JSON string; what it gives may be a part of raw.
+// bytesOfString reads a JSON string. The result may be a part of raw.
 func bytesOfString(raw []byte) ([]byte, error) {
 	if raw[0] != '"' {
 		return nil, ErrWant("a string", raw)
@@ -516,7 +515,7 @@ func bytesOfString(raw []byte) ([]byte, error) {
 
 func textList(raw []byte) ([]string, error) { return listOf(raw, TextOfJSON) }
 
-// IntOfJSON reads a whole number that counts: none is larger than what a program can hold.
+// IntOfJSON reads a whole number that fits an int.
 func IntOfJSON(raw []byte) (int, error) {
 	n, err := Int64OfJSON(raw)
 	if err == nil && int64(int(n)) != n {
@@ -525,7 +524,8 @@ func IntOfJSON(raw []byte) (int, error) {
 	return int(n), err
 }
 
-// Int64OfJSON reads a whole number. It is strconv.ParseInt without a string.
+// Int64OfJSON reads a whole number. It does what strconv.ParseInt does, without the conversion to a
+// string.
 func Int64OfJSON(raw []byte) (int64, error) {
 	digits, negative := raw, raw[0] == '-'
 	if negative {
@@ -536,7 +536,7 @@ func Int64OfJSON(raw []byte) (int64, error) {
 		if c < '0' || c > '9' || n < (math.MinInt64+int64(c-'0'))/10 {
 			return 0, ErrWant("a whole number", raw)
 		}
-		n = n*10 - int64(c-'0') // downwards, where there is room for one more
+		n = n*10 - int64(c-'0') // counts downwards, because there is one more negative number than positive ones
 	}
 	if negative {
 		return n, nil
@@ -574,7 +574,7 @@ func TimeOfJSON(raw []byte) (time.Time, error) {
 	return at.UTC(), nil
 }
 
-// DurationOfJSON reads a duration as Go writes it.
+// DurationOfJSON reads a duration in the syntax of time.ParseDuration.
 func DurationOfJSON(raw []byte) (time.Duration, error) {
 	text, err := bytesOfString(raw)
 	if err != nil {
@@ -612,7 +612,7 @@ func digestOfJSON(raw []byte) (digest adk.Digest, err error) {
 	return digest, err
 }
 
-// HexOfJSON reads a digest in hex.
+// HexOfJSON reads bytes in lowercase hexadecimal digits.
 func HexOfJSON(raw []byte) ([]byte, error) {
 	text, err := bytesOfString(raw)
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package wire turns crossings into lines of a trace and lines into crossings, and
-// says when two of them are the same as a trace keeps them.
+// Package wire encodes crossings as lines of a trace, decodes lines into crossings, and decides
+// whether two crossings are equal as far as a trace records them.
 //
-// A field has one row (FieldRows): how it is compared, written, read and emptied. An
-// Encoder and a Decoder go through the fields that adk.Kind.Fields lists and know no
-// kind by name. Format and meaning are explained in package trace, for which this one
-// writes and reads.
+// FieldRows has one row for each field of a crossing: how the field is compared, written, read and
+// reset. An Encoder and a Decoder go through the fields that adk.Kind.Fields lists, so they need no
+// code for single kinds. Package trace, for which this package reads and writes, documents the
+// format and its meaning.
 package wire

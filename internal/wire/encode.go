@@ -20,59 +20,58 @@ import (
 	"github.com/adkreplay/adkreplay/internal/plain"
 )
 
-// Encoder writes lines into its buffer, one after the other. It remembers what
-// lines refer to: the time of the last one and the records there have been.
+// Encoder writes one line after the other into Out. It remembers what later lines refer to: the
+// time of the last line and the records that were written.
 type Encoder struct {
 	Out       []byte
 	Last      time.Time
 	Format    int // the version of the format; 0 is today's
 	records   map[recordID]int
-	paths     map[adk.Seam]string // of seams that were written, in this trace or in one before
+	paths     map[adk.Seam]string // paths of seams that were written, in this trace or in an earlier one
 	sentinels *Sentinels
-	extra     []Member // of this line, not yet written
-	foreign   bool     // the line has members of somebody else's making
-	breakable bool     // the line may have a line break in it
+	extra     []Member // members of this line that are not written yet
+	foreign   bool     // the line has members that other software made
+	breakable bool     // the line may contain a line break
 	apart     bool     // every record is written whole (see Apart)
 
-	// Repeat says what may be written by naming an earlier text, and RestoredValues how
-	// many JSON values the line has beyond those that it shows.
+	// Repeat limits what may be written as a reference to an earlier text. RestoredValues is how
+	// many JSON values such references add to the line, beyond those that it shows.
 	Repeat         RepeatLimits
 	RestoredValues int
-	repeats        *repeats       // nil until something could be named
+	repeats        *repeats       // nil until there is something to refer to
 	repeating      adk.Repetition // of the field that is being written
 
-	// Of the error being written: how many nodes there are, the ones that led
-	// here, and whether it has no end.
+	// The state of writing an error: the number of nodes so far, the errors on the path to the
+	// current node, and whether the tree is endless.
 	nodes   int
 	path    []error
 	endless bool
 }
 
-// recordID tells records apart: two that are equal are one in a trace.
+// recordID identifies a record: two equal records are one record in a trace.
 type recordID struct {
 	kind   adk.RecordKind
 	digest adk.Digest
 }
 
-// maxPaths bounds how many paths of seams are remembered: more than most programs
-// have, but not one for each of a million iterations.
+// maxPaths bounds how many paths of seams are cached. Most programs have fewer, but a run of a
+// million iterations has a million.
 const maxPaths = 256
 
-// NewEncoder writes crossings; errors that known names are written by their names.
+// NewEncoder returns an encoder that writes the errors known to s by their names.
 func NewEncoder(s *Sentinels) *Encoder {
 	e := encoders.Get().(*Encoder)
 	e.sentinels = s
 	return e
 }
 
-// encoders holds those that are done with, since a service that records writes a
-// trace for every turn.
+// encoders pools freed encoders, because a service that records writes a trace for every turn.
 var encoders = sync.Pool{New: func() any {
 	return &Encoder{Out: make([]byte, 0, 1024), records: map[recordID]int{}, paths: map[adk.Seam]string{}}
 }}
 
-// Free gives the encoder to whoever needs one next, unless it has grown. Nobody
-// may use it, or what it wrote, afterwards.
+// Free returns the encoder to the pool unless it has grown large. The caller must not use the
+// encoder, or anything that it wrote, afterwards.
 func (e *Encoder) Free() {
 	if cap(e.Out) > 64<<10 || len(e.records) > 256 {
 		return
@@ -89,8 +88,8 @@ func (e *Encoder) Begin(extra []Member) {
 	e.extra, e.foreign = extra, len(extra) > 0
 }
 
-// End completes the line. One that has members of somebody else's making is
-// looked through: they must not break it.
+// End completes the line. If other software made members of the line, End checks that they leave it
+// valid.
 func (e *Encoder) End() error {
 	for _, m := range e.extra {
 		e.rest(m)
@@ -106,7 +105,7 @@ func (e *Encoder) End() error {
 	return nil
 }
 
-// CheckLine says what no line can hold.
+// CheckLine returns an error if the line cannot be a line of a trace.
 func CheckLine(line []byte) error {
 	if _, err := ScanMembers(nil, line); err != nil {
 		return fmt.Errorf("a line with unknown members: %w", err)
@@ -114,8 +113,8 @@ func CheckLine(line []byte) error {
 	return nil
 }
 
-// Key begins a member that this package knows. A value without a name is none,
-// and stands alone.
+// Key begins a member that this package knows. With an empty name it writes nothing, and the value
+// stands alone.
 func (e *Encoder) Key(name string) {
 	if name == "" {
 		return
@@ -133,7 +132,7 @@ func (e *Encoder) rest(m Member) {
 	e.Out = append(e.Out, m.Value...)
 }
 
-// rawKey begins a member; its name needs no escapes.
+// rawKey begins a member. The name must need no escapes.
 func (e *Encoder) rawKey(name string) {
 	if last := e.Out[len(e.Out)-1]; last != '{' && last != '[' {
 		e.Out = append(e.Out, ',', '"')
@@ -144,15 +143,15 @@ func (e *Encoder) rawKey(name string) {
 	e.Out = append(e.Out, '"', ':')
 }
 
-// comma separates what follows from what is there already.
+// comma writes a comma unless the next element is the first one of its container.
 func (e *Encoder) comma() {
 	if last := e.Out[len(e.Out)-1]; last != '{' && last != '[' {
 		e.Out = append(e.Out, ',')
 	}
 }
 
-// Seams writes the names of the seams, an object with members of its own that
-// this package may not know.
+// Seams writes the names of the seams as an object. The object may have members in extra that this
+// package does not know.
 func (e *Encoder) Seams(info *adk.RunInfo, extra []Member) {
 	outer := e.extra
 	e.Out, e.extra = append(e.Out, '{'), extra
@@ -202,12 +201,12 @@ func (e *Encoder) Crossing(c *adk.Crossing, extra []Member) error {
 	return e.End()
 }
 
-// fields writes the fields of a crossing. The line can have a break only where one of them
-// says something in JSON that somebody else made.
+// fields writes the fields of a crossing. A line can contain a line break only if a field holds
+// JSON that other software made.
 func (e *Encoder) fields(c *adk.Crossing) error {
 	e.breakable = e.foreign
 	uses := c.Kind.Fields(c.Phase)
-	for i := range uses { // a use is not copied: there are several to a crossing
+	for i := range uses { // a pointer, not a copy: every crossing has several uses
 		use, before := &uses[i], len(e.Out)
 		if err := e.Field(use, c); err != nil {
 			return fmt.Errorf("%s: %w", use.Label, err)
@@ -219,11 +218,11 @@ func (e *Encoder) fields(c *adk.Crossing) error {
 	return nil
 }
 
-// farthest reports whether a duration is one of the two at which Time.Sub stops,
-// however far two times are apart.
+// farthest reports whether d is one of the two extreme durations that Time.Sub returns when two
+// times are too far apart.
 func farthest(d time.Duration) bool { return d == math.MaxInt64 || d == math.MinInt64 }
 
-// kindAndPhase writes what every crossing's line begins with.
+// kindAndPhase writes the beginning of every crossing's line.
 func (e *Encoder) kindAndPhase(kind adk.Kind, phase adk.Phase) {
 	e.String(memberKind, WordIn(e.Format, kind.String()))
 	if phase != adk.Whole {
@@ -231,8 +230,8 @@ func (e *Encoder) kindAndPhase(kind adk.Kind, phase adk.Phase) {
 	}
 }
 
-// beginnings are what kindAndPhase writes into a line that has no members of
-// somebody else's making, by kind and phase.
+// beginnings are the results of kindAndPhase for each kind and phase, for lines without members
+// that other software made.
 var beginnings = allBeginnings()
 
 func allBeginnings() [][adk.Done + 1]string {
@@ -251,7 +250,7 @@ func allBeginnings() [][adk.Done + 1]string {
 // kinds is how many kinds there are.
 var kinds = adk.Kind(len(adk.Kinds()))
 
-// checkCrossing refuses what no reader would take.
+// checkCrossing returns an error for a crossing that no reader would accept.
 func checkCrossing(c *adk.Crossing) error {
 	if c.Kind == 0 || c.Kind > kinds {
 		return fmt.Errorf("there is no kind %d", c.Kind)
@@ -273,13 +272,13 @@ func knownOutcome(o adk.Outcome) bool {
 	return false
 }
 
-// Field writes the field of a crossing that use names, unless it is zero.
+// Field writes the field of a crossing that use describes, unless it is zero.
 func (e *Encoder) Field(use *adk.FieldUse, x *adk.Crossing) error {
 	e.repeating = use.Repeats
 	return FieldRows[use.Field].Append(e, use.Label, x)
 }
 
-// Int writes a member with a number.
+// Int writes a member with a number; zero is left out.
 func (e *Encoder) Int(name string, n int64) {
 	if n != 0 {
 		e.Key(name)
@@ -295,7 +294,7 @@ func (e *Encoder) Bool(name string, ok bool) {
 	}
 }
 
-// String writes a member with a text.
+// String writes a member with a text; the empty text is left out.
 func (e *Encoder) String(name, text string) {
 	if text != "" {
 		e.Key(name)
@@ -303,7 +302,7 @@ func (e *Encoder) String(name, text string) {
 	}
 }
 
-// Text writes a string so that every byte of it comes back.
+// Text writes a string so that reading it gives the same bytes, even if they are no UTF-8.
 func (e *Encoder) Text(s string) {
 	if canonical.IsPlain(s) {
 		e.Out = append(e.Out, '"')
@@ -351,7 +350,7 @@ func (e *Encoder) seam(label string, seam adk.Seam) error {
 	return nil
 }
 
-// checkedPath is the path of a seam, which must read back as the same.
+// checkedPath returns the path of a seam, after checking that the path parses to the same seam.
 func checkedPath(seam adk.Seam) (string, error) {
 	path := seam.String()
 	if read, err := adk.ParseSeam(path); err != nil {
@@ -369,7 +368,7 @@ func (e *Encoder) value(label string, v any) {
 	}
 }
 
-// RecordField writes a record, whole where it appears first.
+// RecordField writes a record: in full the first time, by its number afterwards.
 func (e *Encoder) RecordField(label string, r adk.Record) error {
 	if isNil(r) {
 		return nil
@@ -395,7 +394,7 @@ func (e *Encoder) RecordsField(label string, list []adk.Record) error {
 	return nil
 }
 
-// record writes a record: whole if it is new, by its number otherwise.
+// record writes a record in full if it is new, and by its number otherwise.
 func (e *Encoder) record(r adk.Record) error {
 	if isNil(r) {
 		return errors.New("a record is nil")
@@ -416,8 +415,8 @@ func (e *Encoder) record(r adk.Record) error {
 	return nil
 }
 
-// isNil reports whether v is nil, or a nil pointer or slice in an interface. To
-// the engine these are nothing, unlike bytes and lists that are merely empty.
+// isNil reports whether v is nil, or a nil pointer or slice in an interface. The engine takes these
+// for absent, unlike bytes and lists that are empty.
 func isNil(v any) bool {
 	if v == nil {
 		return true
@@ -437,8 +436,8 @@ func (e *Encoder) argsField(label string, args any) {
 	}
 }
 
-// args writes a tool's arguments in the shape in which user code gave them: an
-// object or JSON text.
+// args writes a tool's arguments in the shape in which user code gave them: as an object or as JSON
+// text. Other data is written as plain data in a list of one element.
 func (e *Encoder) args(args any) {
 	switch args := args.(type) {
 	case string:
@@ -451,7 +450,7 @@ func (e *Encoder) args(args any) {
 		e.Out = canonical.AppendString(e.Out, string(args))
 		return
 	}
-	// On failure Append gives nothing, so what is there must be kept aside.
+	// On failure Append returns nothing, so e.Out must not be overwritten before.
 	if out, err := canonical.Append(e.Out, args); err == nil && out[len(e.Out)] == '{' && !HoldsOpaque(args) {
 		e.Out = out
 		return
@@ -459,8 +458,8 @@ func (e *Encoder) args(args any) {
 	e.Out = append(plain.AppendJSON(append(e.Out, '['), args), ']')
 }
 
-// HoldsOpaque reports whether arguments that were read hold what could not be
-// written: which must not be written as the data it is kept in.
+// HoldsOpaque reports whether arguments that were read contain an opaque value, which stands for
+// something that could not be written. Such a value must not be written as ordinary data.
 func HoldsOpaque(v any) bool {
 	switch v := v.(type) {
 	case plain.Opaque:
@@ -515,7 +514,7 @@ func (e *Encoder) result(result adk.ToolResult) error {
 	return err
 }
 
-// The names under which results of tools are written.
+// The member names of the results of tools.
 const (
 	ResultText      = "text"
 	ResultBytes     = "bytes"
@@ -523,8 +522,8 @@ const (
 	resultMediaList = "mediaList"
 )
 
-// SchemaMark is the one key of an object that stands for a text which is no
-// JSON, or which could be taken for such an object.
+// SchemaMark is the only key of an object that stands for a text which is not JSON, or which could
+// be mistaken for such an object.
 const SchemaMark = "$json"
 
 func (e *Encoder) schema(label string, schema json.RawMessage) {
@@ -532,8 +531,8 @@ func (e *Encoder) schema(label string, schema json.RawMessage) {
 	e.writeSchema(label, schema, line, SchemaMark)
 }
 
-// writeSchema writes a text of JSON, which is nil where it is none. One that begins as a
-// mark does stands under a mark itself.
+// writeSchema writes text as the JSON line, or under SchemaMark if line is nil because text is no
+// JSON. A text that itself begins like one of the marks is written under SchemaMark too.
 func (e *Encoder) writeSchema(label string, text json.RawMessage, line []byte, marks ...string) {
 	if len(text) == 0 {
 		return
@@ -549,7 +548,7 @@ func (e *Encoder) writeSchema(label string, text json.RawMessage, line []byte, m
 	e.Out = append(e.Out, '}')
 }
 
-// AppendTime writes a time in UTC.
+// AppendTime appends a time in UTC. It fails if the year does not fit RFC 3339.
 func AppendTime(dst []byte, at time.Time) ([]byte, error) {
 	if year := at.UTC().Year(); year < 0 || year > 9999 {
 		return dst, fmt.Errorf("the year %d cannot be written as RFC 3339", year)

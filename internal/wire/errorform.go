@@ -22,30 +22,31 @@ import (
 	"github.com/adkreplay/adkreplay/internal/canonical"
 )
 
-// This file holds the types of errors that code asks for with errors.As, and whose
-// values a trace gives back: those of the network, of TLS and of certificates.
+// This file holds the types of errors that code looks for with errors.As and whose values a trace
+// can give back, such as those of the network, of TLS and of certificates.
 
-// The members of an error's node of which the type is given back, and of one that
-// answers Timeout.
+// The members of an error's node: the name of its type and the parts of its value, if a trace can
+// give the type back; and, for other errors that have a Timeout method, what that returned.
 const (
 	ErrorType    = "type"
 	ErrorWith    = "with"
 	ErrorTimeout = "timeout"
 )
 
-// ErrorForm is how a trace keeps the errors of one type, so that errors.As finds them
-// there. What it keeps of one are texts by their names; an empty one is left out.
+// ErrorForm is how a trace keeps the errors of one type, so that errors.As finds them in a replay.
+// The value of an error is kept as named texts; an empty text is left out.
 type ErrorForm struct {
-	// Split gives the texts of an error of the type; nil for any other.
+	// Split returns the texts of an error of the type, and nil for any other error.
 	Split func(err error) map[string]string
-	// Build makes an error of them, and of what the error wrapped; nil where that cannot be.
+	// Build makes an error of the texts and of the error that it wrapped, or returns nil if that is
+	// impossible.
 	Build func(with map[string]string, cause error) error
 
-	of    reflect.Type // nil where only Split can tell
-	wrong error        // of a type of which nothing can be kept
+	of    reflect.Type // nil if only Split can tell
+	wrong error        // why nothing can be kept of errors of the type, or nil
 }
 
-// formOf is the form of the errors of type E.
+// formOf returns the form of the errors of type E.
 func formOf[E error](split func(E) map[string]string, build func(with map[string]string, cause error) error) ErrorForm {
 	return ErrorForm{
 		of: reflect.TypeFor[E](),
@@ -59,7 +60,8 @@ func formOf[E error](split func(E) map[string]string, build func(with map[string
 	}
 }
 
-// errorForms are the types by the names that traces have for them, which never change.
+// errorForms maps the names that traces have for types of errors to their forms. The names never
+// change.
 var errorForms = map[string]ErrorForm{
 	"net.OpError": formOf(
 		func(e *net.OpError) map[string]string {
@@ -164,8 +166,8 @@ var errorForms = map[string]ErrorForm{
 		}),
 }
 
-// laterErrorForms are known, too, but traces that were written before do not have them:
-// what one of those does not say of them is no difference, as with laterSentinels.
+// laterErrorForms are known too, but older traces do not have them. As with laterSentinels, what an
+// older trace does not say about them is no difference.
 var laterErrorForms = map[string]ErrorForm{
 	"exec.Error": formOf(
 		func(e *exec.Error) map[string]string { return map[string]string{"name": e.Name} },
@@ -189,11 +191,11 @@ var laterErrorForms = map[string]ErrorForm{
 		}),
 }
 
-// forms are the types of errors that are known by name.
+// forms holds the types of errors that are known by name.
 type forms struct {
 	byName map[string]ErrorForm
-	nameOf map[reflect.Type]string // of those that are of one type
-	others []string                // sorted names of those of which only Split can tell
+	nameOf map[reflect.Type]string // for those of a single Go type
+	others []string                // the sorted names of those that only Split can recognise
 }
 
 func formsOf(all ...map[string]ErrorForm) forms {
@@ -202,7 +204,7 @@ func formsOf(all ...map[string]ErrorForm) forms {
 		for _, name := range slices.Sorted(maps.Keys(some)) {
 			f.byName[name] = some[name]
 			if of := some[name].of; of != nil {
-				f.nameOf[of] = name // the user's name of a type counts, whose forms are the last
+				f.nameOf[of] = name // a user's name of a type wins, since the user's forms come last
 			} else {
 				f.others = append(f.others, name)
 			}
@@ -211,7 +213,7 @@ func formsOf(all ...map[string]ErrorForm) forms {
 	return f
 }
 
-// checkForm is what is wrong with a type of errors that a user names.
+// checkForm returns what is wrong with a type of errors that a user names, or nil.
 func checkForm(name string, form ErrorForm) error {
 	_, taken := errorForms[name]
 	_, later := laterErrorForms[name]
@@ -244,8 +246,8 @@ func yes(ok bool) string {
 	return ""
 }
 
-// errnos are the errors of the system that a network gives, whose numbers are other ones
-// on every system.
+// errnos are the system errors that a network gives, by name, because their numbers differ between
+// operating systems.
 var errnos = map[string]syscall.Errno{
 	"ECONNREFUSED": syscall.ECONNREFUSED, "ECONNRESET": syscall.ECONNRESET, "ECONNABORTED": syscall.ECONNABORTED, "EPIPE": syscall.EPIPE,
 	"ETIMEDOUT": syscall.ETIMEDOUT, "EHOSTUNREACH": syscall.EHOSTUNREACH, "ENETUNREACH": syscall.ENETUNREACH, "ENETDOWN": syscall.ENETDOWN,
@@ -267,7 +269,7 @@ func buildErrno(with map[string]string, _ error) error {
 	return orNone(known, e)
 }
 
-// textAddr is an address of which nothing is known but its text.
+// textAddr is an address of which only the text is known.
 type textAddr struct{ network, text string }
 
 func (a textAddr) Network() string { return a.network }
@@ -280,7 +282,7 @@ func addressText(a net.Addr) string {
 	return a.String()
 }
 
-// addressOf is the address of a text, of the type that the network has for it.
+// addressOf parses the text of an address into the type that the network uses for it.
 func addressOf(network, text string) net.Addr {
 	if text == "" {
 		return nil
@@ -320,7 +322,7 @@ func certificatesOf(text string) (chain []*x509.Certificate, ok bool) {
 	return chain, true
 }
 
-// certificateOf is the one certificate of a text, nil for none.
+// certificateOf returns the only certificate in text, or nil if there is none.
 func certificateOf(text string) (*x509.Certificate, bool) {
 	chain, ok := certificatesOf(text)
 	if !ok || len(chain) != 1 {
@@ -329,10 +331,9 @@ func certificateOf(text string) (*x509.Certificate, bool) {
 	return chain[0], true
 }
 
-// formed stands for an error of one of the forms that today's code does not make as it
-// was: its text was another one, it wrapped what its type does not keep, what it was made
-// of is redacted, or nobody here knows its type. errors.As finds an error of the type in
-// it, where one can be made.
+// formed stands for an error of a form that today's code cannot rebuild exactly: its text differs,
+// it wraps something that its type does not keep, its texts are redacted, or its type is not known
+// here. errors.As still finds an error of the type in it if one can be built.
 type formed struct {
 	wrapped
 	form  string
@@ -340,7 +341,8 @@ type formed struct {
 	today error // or nil
 }
 
-// As gives the error of the type to who asks for the type, or for what it implements.
+// As assigns the rebuilt error to target if its type, or an interface that it implements, is what
+// target asks for.
 func (e *formed) As(target any) bool {
 	if e.today == nil {
 		return false
@@ -354,8 +356,7 @@ func (e *formed) As(target any) bool {
 	return true
 }
 
-// late stands for an error of a type that a trace does not know, which says whether it
-// is a timeout.
+// late stands for an error of a type that a trace does not know, but that has a Timeout method.
 type late struct {
 	wrapped
 	timeout bool
@@ -364,7 +365,8 @@ type late struct {
 func (e *late) Timeout() bool   { return e.timeout }
 func (e *late) Temporary() bool { return e.timeout }
 
-// saysTimeout is what an error says of being a timeout, if it does.
+// saysTimeout returns what the error's Timeout method returns, and whether there is one that does
+// not panic.
 func saysTimeout(err error) (timeout, says bool) {
 	one, says := err.(interface{ Timeout() bool })
 	if !says {
@@ -378,7 +380,7 @@ func saysTimeout(err error) (timeout, says bool) {
 	return one.Timeout(), true
 }
 
-// formMembers writes what makes an error one of its form.
+// formMembers writes the type and the texts of an error with a form.
 func (e *Encoder) formMembers(form string, with map[string]string) {
 	e.always(ErrorType, form)
 	if with = nonEmpty(with); len(with) == 0 {
@@ -404,8 +406,8 @@ func nonEmpty(with map[string]string) map[string]string {
 	return all
 }
 
-// in is the form of an error, with its texts; empty for none, and for one whose parts
-// panic or that has several causes.
+// in returns the form of an error and its texts. The form is empty if there is none, if a part of
+// the error panics, or if the error has several causes.
 func (f forms) in(err error) (form string, with map[string]string) {
 	defer func() {
 		if recover() != nil {
@@ -431,8 +433,8 @@ func (f forms) in(err error) (form string, with map[string]string) {
 	return "", nil
 }
 
-// formedError makes an error of a form, which is of its type as it is where that says
-// all that was recorded.
+// formedError rebuilds an error of a form. The result has the original type if that reproduces all
+// that was recorded; otherwise it is a formed.
 func (n *errorNode) formedError() error {
 	s := n.d.Sentinels
 	today := s.forms.built(n.form, n.with, n.cause)
@@ -442,7 +444,8 @@ func (n *errorNode) formedError() error {
 	return &formed{wrapped{n.text, n.claims(), n.cause}, n.form, n.with, today}
 }
 
-// built is an error of a form; nil where none can be made that gives the same again.
+// built builds an error of a form. It returns nil if that fails or if the result would not split
+// into the same texts again.
 func (f forms) built(form string, with map[string]string, cause error) (today error) {
 	of, known := f.byName[form]
 	if !known {
@@ -456,7 +459,7 @@ func (f forms) built(form string, with map[string]string, cause error) (today er
 	if today = of.Build(with, cause); today == nil || isNil(today) {
 		return nil
 	}
-	_ = today.Error() // which may panic, where it wants what nobody could keep
+	_ = today.Error() // which may panic if it needs a part that was not kept
 	again := of.Split(today)
 	for name, text := range with {
 		if again[name] != text {
@@ -466,7 +469,7 @@ func (f forms) built(form string, with map[string]string, cause error) (today er
 	return today
 }
 
-// readWith reads the texts that an error of a form is made of.
+// readWith reads the texts of an error with a form.
 func readWith(raw []byte) (with map[string]string, err error) {
 	members, err := ScanMembers(nil, raw)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// The bounds of an error's tree. Chains that people make are a handful deep;
-// one that leads back to itself has no end.
+// The limits of an error's tree. Chains that people make are a handful of errors deep, but a chain
+// that leads back to itself has no end.
 const (
 	maxErrorDepth = 64
 	MaxErrorNodes = 1000
@@ -33,8 +33,8 @@ const (
 	ErrorCauses   = "causes"
 )
 
-// IsOfErrorsFormat reports whether a place within the JSON of an error holds a word of the format:
-// nothing else has a meaning there, and is an error without one.
+// IsOfErrorsFormat reports whether a place within the JSON of an error holds a word of the format.
+// Any other text there would be invalid or would mean nothing.
 func IsOfErrorsFormat(place string) bool {
 	at := strings.Split(place, "/")
 	switch last := at[len(at)-1]; last {
@@ -52,8 +52,8 @@ const (
 	faultMessage = "message"
 )
 
-// wrapped stands for an error of a type that a trace does not know: it has its
-// text, answers errors.Is as it did, and leads to its cause.
+// wrapped stands for an error of a type that a trace does not know. It has the error's text,
+// answers errors.Is as the error did, and unwraps to its cause.
 type wrapped struct {
 	text   string
 	claims claims
@@ -64,7 +64,7 @@ func (e *wrapped) Error() string        { return e.text }
 func (e *wrapped) Is(target error) bool { return e.claims.hold(target) }
 func (e *wrapped) Unwrap() error        { return e.cause }
 
-// joined is wrapped for an error with several causes.
+// joined is like wrapped, for an error with several causes.
 type joined struct {
 	text   string
 	claims claims
@@ -75,8 +75,8 @@ func (e *joined) Error() string        { return e.text }
 func (e *joined) Is(target error) bool { return e.claims.hold(target) }
 func (e *joined) Unwrap() []error      { return e.causes }
 
-// claims are the sentinels that an error's own Is method claimed. The errors of
-// names that nobody knows here are nil.
+// claims are the sentinels for which an error's own Is method returned true. In known, sentinels
+// whose names are not known here are nil.
 type claims struct {
 	names []string
 	known []error
@@ -86,8 +86,7 @@ func (c claims) hold(target error) bool {
 	return slices.ContainsFunc(c.known, func(one error) bool { return one != nil && sameError(one, target) })
 }
 
-// named stands for a sentinel of user code which is not known here, or whose
-// text is another one today.
+// named stands for a sentinel of user code that is not known here, or whose text differs today.
 type named struct {
 	name, text string
 	today      error // or nil
@@ -96,8 +95,8 @@ type named struct {
 func (e *named) Error() string { return e.text }
 func (e *named) Unwrap() error { return e.today }
 
-// panicked stands for the error that was given to panic, where the panic's text
-// was not the error's.
+// panicked stands for an error that was given to panic, if the recorded text of the panic was not
+// the error's.
 type panicked struct {
 	text  string
 	cause error
@@ -106,8 +105,8 @@ type panicked struct {
 func (e *panicked) Error() string { return e.text }
 func (e *panicked) Unwrap() error { return e.cause }
 
-// isBare reports whether of an error that was read, or of one that it wraps, there is little
-// more than the text.
+// isBare reports whether an error that was read from a trace, or one that it wraps, is little more
+// than its text.
 func isBare(err error) bool {
 	for ; err != nil; err = unwrap(err) {
 		switch x := err.(type) {
@@ -122,7 +121,7 @@ func isBare(err error) bool {
 	return false
 }
 
-// cut stands where an error went on beyond the bounds.
+// cut stands for the part of an error's tree beyond the limits.
 type cut struct{ text string }
 
 func (e *cut) Error() string { return e.text }
@@ -138,7 +137,7 @@ func (e *Encoder) ErrorField(label string, err error) {
 	}
 }
 
-// errorNode writes an error as a tree.
+// errorNode writes one node of an error's tree, and the nodes below it.
 func (e *Encoder) errorNode(err error) {
 	e.nodes++
 	e.Out = append(e.Out, '{')
@@ -187,7 +186,7 @@ func (e *Encoder) engineError(x *adk.Error) {
 	e.cause(x.Cause)
 }
 
-// faults writes what an error lists, where the version of the format tells it.
+// faults writes the faults of an error, if the version of the format has them.
 func (e *Encoder) faults(list []adk.Fault) {
 	if len(list) == 0 || !hasFaults(e.Format) {
 		return
@@ -205,8 +204,8 @@ func (e *Encoder) faults(list []adk.Fault) {
 	e.Out = append(e.Out, ']')
 }
 
-// panicError writes a panic without its stack: nothing that is compared may
-// depend on that.
+// panicError writes a panic without its stack, because nothing that is compared may depend on a
+// stack.
 func (e *Encoder) panicError(x *adk.PanicError) {
 	switch value := x.Value.(type) {
 	case *panicked:
@@ -278,7 +277,7 @@ func (e *Encoder) cause(err error) {
 	}
 }
 
-// causes writes the causes of a join, up to the one that is cut.
+// causes writes the causes of a joined error. It stops after the first one beyond MaxErrorNodes.
 func (e *Encoder) causes(list []error) {
 	list = slices.DeleteFunc(slices.Clone(list), func(err error) bool { return err == nil })
 	if len(list) == 0 {
@@ -296,24 +295,24 @@ func (e *Encoder) causes(list []error) {
 	e.Out = append(e.Out, ']')
 }
 
-// always writes a text even where it is empty: it says what the node is.
+// always writes a text even if it is empty, because the member determines what the node is.
 func (e *Encoder) always(name, text string) {
 	e.rawKey(name)
 	e.Text(text)
 }
 
-// textOf is an error's text, whatever its method does.
+// textOf returns an error's text, even if its Error method panics.
 func textOf(err error) (text string) {
 	defer func() {
 		if recover() != nil {
-			text = fmt.Sprint(err) // which says that it panics
+			text = fmt.Sprint(err) // says that the method panics
 		}
 	}()
 	return err.Error()
 }
 
-// textOf is an error's text, but for one that leads back to itself: whose Error
-// method might never return.
+// textOf returns an error's text. It does not call Error on an error that leads back to itself,
+// since that might never return.
 func (e *Encoder) textOf(err error) string {
 	if e.endless {
 		return cutText(err)
@@ -321,7 +320,7 @@ func (e *Encoder) textOf(err error) string {
 	return textOf(err)
 }
 
-// panicText is what a panic said that was given an error.
+// panicText returns the text of a panic with an error.
 func (e *Encoder) panicText(value error) string {
 	if e.endless {
 		return cutText(value)
@@ -329,13 +328,13 @@ func (e *Encoder) panicText(value error) string {
 	return adk.PanicText(value)
 }
 
-// walker goes through an error's tree from cause to cause.
+// walker walks an error's tree from cause to cause.
 type walker struct {
 	path []error
-	left int // how many nodes may still come
+	left int // how many more nodes to visit
 }
 
-// boundless reports whether err leads back to itself, or branches without end.
+// boundless reports whether err leads back to itself, or is larger than the limits of the walk.
 func (w *walker) boundless(err error) bool {
 	if err == nil {
 		return false
@@ -351,12 +350,12 @@ func (w *walker) boundless(err error) bool {
 	return w.boundless(unwrap(err))
 }
 
-// onPath reports whether err is one of those that led to it.
+// onPath reports whether err is one of the errors on path.
 func onPath(path []error, err error) bool {
 	return slices.ContainsFunc(path, func(one error) bool { return sameError(one, err) })
 }
 
-// cutText is what is kept of an error beyond the bounds.
+// cutText returns what is kept of an error beyond the limits.
 func cutText(err error) string {
 	switch x := err.(type) {
 	case *cut:
@@ -389,7 +388,7 @@ func unwrapAll(err interface{ Unwrap() []error }) (causes []error) {
 	return err.Unwrap()
 }
 
-// errorTree reads an error back.
+// errorTree reads an error.
 func (d *Decoder) errorTree(raw []byte, depth int) (error, error) {
 	if depth > maxErrorDepth+1 {
 		return nil, fmt.Errorf("an error is nested more than %d deep", maxErrorDepth)
@@ -407,7 +406,7 @@ func (d *Decoder) errorTree(raw []byte, depth int) (error, error) {
 	return n.build()
 }
 
-// errorNode is the node of an error that is being read.
+// errorNode is a node of an error while it is being read.
 type errorNode struct {
 	d     *Decoder
 	depth int
@@ -456,7 +455,7 @@ func (n *errorNode) member(m ScannedMember) (err error) {
 	return err
 }
 
-// formMember reads a member of an error whose type is given back.
+// formMember reads a member that only errors with a form, or with a Timeout method, have.
 func (n *errorNode) formMember(name string, raw []byte) (known bool, err error) {
 	switch name {
 	case ErrorType:
@@ -471,7 +470,7 @@ func (n *errorNode) formMember(name string, raw []byte) (known bool, err error) 
 	return true, err
 }
 
-// texts is where the text of a member goes, nil for no such member.
+// texts returns where to store the text of a member, or nil if there is no such member.
 func (n *errorNode) texts(name string) *string {
 	switch name {
 	case ErrorCode:
@@ -524,7 +523,7 @@ func faultOfJSON(raw []byte) (f adk.Fault, err error) {
 	return f, nil
 }
 
-// build makes the error of the members that are there.
+// build makes an error from the members that were read.
 func (n *errorNode) build() (error, error) {
 	switch {
 	case n.only(ErrorCode, errorMessage, ErrorStage, errorName, ErrorFaults, ErrorCause):
@@ -547,7 +546,7 @@ func (n *errorNode) build() (error, error) {
 	return nil, errors.New("is no error: want a code, a panic, a sentinel or a text, and what belongs to it")
 }
 
-// only reports whether the member first is there, and none but it and others.
+// only reports whether the node has the member first, and no members except it and others.
 func (n *errorNode) only(first string, others ...string) bool {
 	if !n.has[first] {
 		return false

@@ -13,43 +13,43 @@ import (
 	"github.com/adkreplay/adkreplay/internal/plain"
 )
 
-// This file says what becomes of each field of a crossing. A field that is new
-// in adk.Crossing gets its row here, and how it is compared, written, read and
-// taken away is decided nowhere else.
+// This file defines everything that is done with each field of a crossing. A new field of
+// adk.Crossing gets its row here; no other place decides how it is compared, written, read and
+// reset.
 
-// fieldRow is all that is done with one field of a crossing, whatever its kind.
+// fieldRow is everything that is done with one field of a crossing, whatever its kind.
 type fieldRow struct {
-	// Same reports whether the field is the same in two, as a trace keeps it.
+	// Same reports whether the field is equal in a and b, as far as a trace records it.
 	Same func(c Comparer, a, b *adk.Crossing) bool
-	// Append writes the field as the member of that name, or its value alone where
-	// the name is empty; nothing where there is nothing to say.
+	// Append writes the field as a member with the given name, or only its value if the name is
+	// empty. It writes nothing if the field is zero.
 	Append func(e *Encoder, name string, x *adk.Crossing) error
-	// OneLine says that Append writes texts, numbers and true alone, which never have a
-	// line break in them.
+	// OneLine says that Append writes only texts, numbers and true, which never contain a line
+	// break.
 	OneLine bool
-	// OfFormat says that it is numbers and words of the format alone: nothing of them is
-	// anybody's secret, and no other word can stand there.
+	// OfFormat says that the field holds only numbers and words of the format. It cannot hold a
+	// secret.
 	OfFormat bool
-	// Read takes in what append wrote as the value.
+	// Read sets the field to a value that Append wrote.
 	Read func(d *Decoder, x *adk.Crossing, raw []byte) error
-	// Left is the JSON of what the field is where nothing is written of it, if that is a value as any
-	// other: the number of the first iteration is 0.
+	// Left is the JSON of the value that is left out in writing, if that is a valid value like any
+	// other. For example, the number of the first iteration is 0.
 	Left string
-	// Zero makes the field what it is where nothing is written of it.
+	// Zero sets the field to the value that it has when it is not written.
 	Zero func(x *adk.Crossing)
-	// Bare is the JSON of what people write of the field, such as a text in the place
-	// of an error, in the form that Read takes; nil where Read takes it as it is. What
-	// has the form of the field already is left as it is.
+	// Bare converts JSON that people write for the field, such as a text for an error, to the form
+	// that Read takes. JSON that already has that form is returned unchanged. Bare is nil if Read
+	// takes what people write.
 	Bare func(raw []byte) []byte
-	// Hold is how the field is held of a trace that is held whole.
+	// Hold is how Held stores the field.
 	Hold holding
 }
 
-// IsOfFormat reports whether a field holds numbers and words of the format alone. The names of
-// seams that people gave are told elsewhere first.
+// IsOfFormat reports whether a field holds only numbers and words of the format. A seam counts as
+// one: the names that people gave to seams are redacted separately.
 func IsOfFormat(f adk.Field) bool { return FieldRows[f].OfFormat }
 
-// FieldRows are the rows of all fields. A test holds them against adk.Crossing.
+// FieldRows holds the rows of all fields. A test checks that it covers adk.Crossing.
 var FieldRows = [...]fieldRow{
 	adk.FieldID: numberRow(func(x *adk.Crossing) *int { return &x.ID }),
 	adk.FieldSeam: {
@@ -237,8 +237,8 @@ var FieldRows = [...]fieldRow{
 	},
 }
 
-// textRow is the row of a text, which read reads: as it stands, or as one that lines tend to
-// say again.
+// textRow is the row of a text field, which read decodes: TextOfJSON for any text, or shared for a
+// text that lines tend to repeat.
 func textRow(of func(*adk.Crossing) *string, read func(*Decoder, []byte) (string, error)) fieldRow {
 	return fieldRow{
 		Hold:    heldText(of),
@@ -251,7 +251,7 @@ func textRow(of func(*adk.Crossing) *string, read func(*Decoder, []byte) (string
 	}
 }
 
-// ofFormat is the row of a text that is a word of the format.
+// ofFormat returns the row marked as holding only words of the format.
 func (r fieldRow) ofFormat() fieldRow {
 	r.OfFormat = true
 	return r
@@ -269,7 +269,7 @@ func numberRow(of func(*adk.Crossing) *int) fieldRow {
 	}
 }
 
-// leaving is the row of a field of which nothing is written where it is that.
+// leaving returns the row with left as its Left: the value that is not written.
 func (r fieldRow) leaving(left string) fieldRow {
 	r.Left = left
 	return r
@@ -301,7 +301,7 @@ func errorRow(of func(*adk.Crossing) *error) fieldRow {
 	}
 }
 
-// What follows is compared by its written form too.
+// The fields of the functions below are compared by their written form too.
 
 func appendArgs(e *Encoder, name string, x *adk.Crossing) error {
 	e.argsField(name, x.Args)
@@ -329,7 +329,7 @@ func appendPayload(e *Encoder, name string, x *adk.Crossing) error {
 	return e.PayloadField(name, x.Payload)
 }
 
-// bareText takes what is no text as the text of its JSON: 42 is "42".
+// bareText turns JSON that is not a text into the text of that JSON: 42 becomes "42".
 func bareText(raw []byte) []byte {
 	if raw[0] == '"' || raw[0] == '{' || string(raw) == "null" {
 		return raw
@@ -337,7 +337,7 @@ func bareText(raw []byte) []byte {
 	return canonical.AppendString(nil, string(raw))
 }
 
-// bareError takes a text as an error of that text.
+// bareError turns a text into an error with that text.
 func bareError(raw []byte) []byte {
 	if raw[0] == '{' || string(raw) == "null" {
 		return raw
@@ -345,7 +345,7 @@ func bareError(raw []byte) []byte {
 	return textMember(errorText, raw)
 }
 
-// bareResult takes what is no result of a tool as its text.
+// bareResult turns JSON that is not a tool's result into a text result.
 func bareResult(raw []byte) []byte {
 	if string(raw) == "null" {
 		return raw
@@ -359,7 +359,7 @@ func bareResult(raw []byte) []byte {
 	return textMember(ResultText, raw)
 }
 
-// textMember is an object with a text: raw, or the JSON that it is.
+// textMember returns an object with one member, a text: raw itself, or the text of its JSON.
 func textMember(name string, raw []byte) []byte {
 	text := raw
 	if raw[0] != '"' {
@@ -368,7 +368,7 @@ func textMember(name string, raw []byte) []byte {
 	return slices.Concat([]byte(`{"`+name+`":`), text, []byte("}"))
 }
 
-// known is the error of a name that no collection has; empty is none.
+// known returns an error unless a collection has the name of, or the name is empty.
 func known(of adk.CollectionName) error {
 	if of == "" || of.Holds() != "" {
 		return nil

@@ -8,19 +8,20 @@ import (
 	"strings"
 )
 
-// Member is a member of a header, a line or a footer that this package does not
-// know: what a later version or another program wrote.
+// Member is a member of a header, a line or a footer that this package does not know, because a
+// later version or another program wrote it.
 type Member struct {
 	// Name is the member's name.
 	Name string
 	// Value is its JSON, verbatim. It must be one line.
 	Value json.RawMessage
-	// Before is the name of the known member before which it stands; empty, it
-	// stands at the end.
+	// Before is the name of the known member that follows it. If Before is empty, the member is at
+	// the end.
 	Before string
 }
 
-// The members of lines that are no fields of a kind, of the header and of the footer.
+// The names of the members of the header and the footer, and of those members of lines that are not
+// fields of a kind.
 const (
 	MemberFormat     = "adkreplay"
 	MemberVersion    = "version"
@@ -39,20 +40,20 @@ const (
 	MemberSHA256     = "sha256"
 )
 
-// The members of a footer that a redacted trace has.
+// The members that only the footer of a redacted trace has.
 const (
 	MemberRedacted    = "redacted"
 	MemberUnvalidated = "unvalidated"
 )
 
-// FormatName is the value of MemberFormat: what a file says that it is.
+// FormatName is the value of MemberFormat in a trace.
 const FormatName = "trace"
 
-// JournalName is what a journal of sessions says there, which is another kind of file.
+// JournalName is the value of MemberFormat in a journal of sessions, which is another kind of file.
 const JournalName = "journal"
 
-// RedactedNote is what a report says of a trace that was redacted: the members
-// of its footer, which are good once it was read to its end.
+// RedactedNote returns the notes of a report on a redacted trace, from the members of its footer.
+// They are valid only after the trace was read to its end.
 func RedactedNote(footer []Member) (notes []string) {
 	for _, m := range footer {
 		n, err := IntOfJSON(m.Value)
@@ -69,10 +70,11 @@ func RedactedNote(footer []Member) (notes []string) {
 	return notes
 }
 
-// RandomIDs is the note of a report on the random ids that live code and the recording each made.
+// RandomIDs returns the note of a report that n random ids differ between the recording and the
+// live code.
 func RandomIDs(n int) string { return noteOf(idsNote, n) }
 
-// The notes that count something, around that.
+// The notes that contain a number, without it.
 var (
 	placeholdersNote = note{"what was redacted: ", "placeholder stands for it", "placeholders stand for it"}
 	unvalidatedNote  = note{"whether redacted arguments fit their tool: those of ", "call were not validated again", "calls were not validated again"}
@@ -88,7 +90,7 @@ func noteOf(of note, n int) string {
 	return fmt.Sprintf("%s%d %s", of.before, n, of.many)
 }
 
-// counted is what a note of this kind counts; is tells that it is one.
+// counted returns the number in text, and whether text is a note of this kind.
 func (of note) counted(text string) (n int, ok bool) {
 	rest, ok := strings.CutPrefix(text, of.before)
 	figure, _, _ := strings.Cut(rest, " ")
@@ -96,8 +98,8 @@ func (of note) counted(text string) (n int, ok bool) {
 	return n, ok && err == nil && text == noteOf(of, n)
 }
 
-// JoinedNotes are what the reports of several traces say, each thing once: of those that count
-// something there is one note, which counts for all of them.
+// JoinedNotes merges the notes of several reports, without duplicates. Notes of one kind that
+// contain a number become one note with the sum.
 func JoinedNotes(reports ...[]string) (joined []string) {
 	at, sums := map[note]int{}, map[note]int{}
 	for _, report := range reports {

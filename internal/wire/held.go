@@ -7,9 +7,9 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Held are the crossings of a trace that is held whole, in little memory: of a line what
-// every line has, and of its fields those that say something; of plain data its text. A
-// crossing has room for all fields of all kinds, and is made where it is asked for.
+// Held holds all crossings of a trace in little memory. For each line it stores what every line has
+// and only those fields that are not zero; plain data is stored as its JSON text. A Crossing has
+// room for the fields of all kinds, so Into builds it only when the caller asks.
 type Held struct {
 	lines   []heldLine
 	texts   column[string]
@@ -23,24 +23,24 @@ type heldLine struct {
 	call, strand, op int
 	kind             adk.Kind
 	phase            adk.Phase
-	said             uint16 // a bit for each of the fields of its kind and phase, in their order, and foreign
+	said             uint16 // a bit for each field of its kind and phase, in their order, and the bit foreign
 	begin            heldPlace
 }
 
-// foreign is the bit of a line that has members which nobody knows.
+// foreign is the bit of a line that has unknown members.
 const foreign = 15
 
-// heldPlace is a place in each of the columns.
+// heldPlace is an index into each of the columns.
 type heldPlace struct{ text, number, object uint32 }
 
-// NewHeld makes room for so many lines, if not more come.
+// NewHeld returns a Held with room for the given number of lines; it may hold more.
 func NewHeld(lines int) *Held { return &Held{lines: make([]heldLine, 0, lines)} }
 
-// Len is how many lines there are.
+// Len returns the number of lines.
 func (h *Held) Len() int { return len(h.lines) }
 
-// Add holds the crossing that a Decoder has just read, and the members that nobody knows.
-// Its number is its place.
+// Add appends the crossing that d has just read, and its unknown members. The crossing's number is
+// its position.
 func (h *Held) Add(d *Decoder, x *adk.Crossing, extra []Member) {
 	held := heldLine{at: x.At, call: x.Call, strand: x.Strand, op: x.Op, kind: x.Kind, phase: x.Phase,
 		begin: heldPlace{uint32(h.texts.n), uint32(h.numbers.n), uint32(h.objects.n)}}
@@ -56,8 +56,8 @@ func (h *Held) Add(d *Decoder, x *adk.Crossing, extra []Member) {
 	h.lines = append(h.lines, held)
 }
 
-// Into makes the crossing at a place, from 0, in x, which is zero, and gives the members
-// that nobody knows.
+// Into rebuilds the n-th crossing, counted from 0, in x, which must be zero. It returns the unknown
+// members of the line.
 func (h *Held) Into(n int, x *adk.Crossing) (extra []Member) {
 	line := &h.lines[n]
 	x.Seq, x.At, x.Kind, x.Phase = n+1, line.at, line.kind, line.phase
@@ -74,7 +74,7 @@ func (h *Held) Into(n int, x *adk.Crossing) (extra []Member) {
 	return extra
 }
 
-// column is a list that grows without being copied, but for its first lines.
+// column is a list that grows without copying, except for its first block.
 type column[T any] struct {
 	blocks [][]T
 	n      int
@@ -97,7 +97,7 @@ func (c *column[T]) add(value T) {
 
 func (c *column[T]) at(n uint32) T { return c.blocks[n/columnBlock][n%columnBlock] }
 
-// line is what was just read, and the label of the field that is to be held of it.
+// line is the decoder that has just read a line, and the label of the field to hold.
 type line struct {
 	*Decoder
 	label string
@@ -105,10 +105,10 @@ type line struct {
 
 // holding is how a field is held.
 type holding struct {
-	// put holds the field, and reports whether it says anything.
+	// put stores the field, and reports whether it was not zero.
 	put func(h *Held, from line, x *adk.Crossing) bool
-	// take makes it again of what stands at a place, and gives the place behind that: by
-	// value, since a place that is pointed to would be an allocation of each crossing.
+	// take rebuilds the field from the values at a place and returns the place after them. The
+	// place is passed by value, since a pointer to it would cost an allocation for each crossing.
 	take func(h *Held, from heldPlace, x *adk.Crossing) heldPlace
 }
 
@@ -146,7 +146,7 @@ func heldNumber[T ~int | ~int64](of func(*adk.Crossing) *T) holding {
 	}
 }
 
-// heldFlag needs no room: that it says something is all that it says.
+// heldFlag stores nothing in the columns: the bit of the field in heldLine is its value.
 func heldFlag(of func(*adk.Crossing) *bool) holding {
 	return holding{
 		put: func(_ *Held, _ line, x *adk.Crossing) bool { return *of(x) },
@@ -157,7 +157,7 @@ func heldFlag(of func(*adk.Crossing) *bool) holding {
 	}
 }
 
-// heldObject is for what is large, or seldom there: some reports whether it is.
+// heldObject holds fields that are large or rare. some reports whether a value is not zero.
 func heldObject[T any](of func(*adk.Crossing) *T, some func(T) bool) holding {
 	return holding{
 		put: func(h *Held, _ line, x *adk.Crossing) bool {
@@ -180,14 +180,14 @@ func heldList[T ~[]E, E any](of func(*adk.Crossing) *T) holding {
 	return heldObject(of, func(list T) bool { return list != nil })
 }
 
-// heldSome is for fields of the type of an interface.
+// heldSome holds fields of an interface type.
 func heldSome[T any](of func(*adk.Crossing) *T) holding {
 	return heldObject(of, func(value T) bool { return any(value) != nil })
 }
 
-// heldData is for plain data, which takes many times its text. What parse gives for the
-// text is what the field was read as; a text with marks, which may say what others do not
-// know, is read once.
+// heldData holds plain data as its text, because the data takes many times as much memory. Parsing
+// the text again gives the value that was read. Data with marks is held as the value instead, since
+// a mark may refer to something that only the decoder of the trace knows.
 func heldData(of func(*adk.Crossing) *any, parse func(*Decoder, []byte) (any, error)) holding {
 	return holding{
 		put: func(h *Held, from line, x *adk.Crossing) bool {
@@ -206,7 +206,7 @@ func heldData(of func(*adk.Crossing) *any, parse func(*Decoder, []byte) (any, er
 		take: func(h *Held, from heldPlace, x *adk.Crossing) heldPlace {
 			value := h.objects.at(from.object)
 			if text, ok := value.(dataText); ok {
-				value, _ = parse(new(Decoder), []byte(text)) // it was parsed before
+				value, _ = parse(new(Decoder), []byte(text)) // cannot fail: the decoder parsed it before
 			}
 			*of(x) = value
 			from.object++
@@ -215,10 +215,10 @@ func heldData(of func(*adk.Crossing) *any, parse func(*Decoder, []byte) (any, er
 	}
 }
 
-// dataText is plain data as it stands in a line.
+// dataText is plain data as the JSON text of its line.
 type dataText string
 
-// heldSeam holds the two names of a seam and its number.
+// heldSeam holds the label, the name and the iteration of a seam.
 var heldSeam = holding{
 	put: func(h *Held, _ line, x *adk.Crossing) bool {
 		if x.Seam == (adk.Seam{}) {
@@ -236,7 +236,7 @@ var heldSeam = holding{
 	},
 }
 
-// packed are members as one text, in which each part stands behind its length.
+// packed encodes members as one text, in which each part follows its length.
 func packed(members []Member) string {
 	var text []byte
 	for _, m := range members {
@@ -247,7 +247,7 @@ func packed(members []Member) string {
 	return string(text)
 }
 
-// unpackedMembers are the members that packed was given.
+// unpackedMembers returns the members that were given to packed.
 func unpackedMembers(text string) (members []Member) {
 	part := func() (part string) {
 		n, width := binary.Uvarint([]byte(text[:min(len(text), binary.MaxVarintLen64)]))

@@ -10,19 +10,19 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// This file gives media their bytes back: those that were opened through a
-// context stand in the trace, and any other media says that they do not.
+// This file gives media their bytes back. A trace holds the bytes of media that were opened through
+// a context; opening any other media gives an error that says so.
 
-// Openings are what the openings of media in a trace gave. Every media that is
-// read from the trace, wherever it stands, reads its bytes from here.
+// Openings holds what each opening of a media in a trace returned. Every media that is read from
+// the trace, wherever it appears, reads its bytes from here.
 type Openings struct {
-	mu     sync.Mutex // live code opens media when and where it likes
+	mu     sync.Mutex // live code may open media at any time, from any goroutine
 	begun  map[int]adk.Digest
 	Given  map[int]Opened
 	latest map[adk.Digest]int // the operation whose answer a media's reader gives
 }
 
-// Opened is what one opening gave.
+// Opened is what one opening returned.
 type Opened struct {
 	Data []byte
 	Err  error
@@ -32,7 +32,7 @@ func newOpenings() *Openings {
 	return &Openings{begun: map[int]adk.Digest{}, Given: map[int]Opened{}, latest: map[adk.Digest]int{}}
 }
 
-// note takes in a line that was read.
+// note records what a line that was read says about openings.
 func (o *Openings) note(x *adk.Crossing) {
 	if !OpensMedia(x) {
 		return
@@ -57,8 +57,8 @@ func (o *Openings) note(x *adk.Crossing) {
 	o.Given[x.Op] = Opened{data, x.Err}
 }
 
-// Reached tells that a replay stands at the beginning of an opening: its answer
-// is the one that the media's reader gives from now on.
+// Reached records that a replay has reached the beginning of an opening. From now on the media's
+// reader gives the answer of that opening.
 func (o *Openings) Reached(x *adk.Crossing) {
 	if media, ok := x.Record.(*adk.Media); ok {
 		o.mu.Lock()
@@ -67,8 +67,8 @@ func (o *Openings) Reached(x *adk.Crossing) {
 	}
 }
 
-// of is what the reader of a media gives; unless a replay is at another, what its
-// first opening gave that did not fail.
+// of returns what the reader of a media gives: the opening that the replay last reached or, before
+// it reached any, the first one in the trace that did not fail.
 func (o *Openings) of(media adk.Digest) (Opened, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -76,7 +76,7 @@ func (o *Openings) of(media adk.Digest) (Opened, bool) {
 	return given, ok
 }
 
-// reader is the reader of a media that was read from the trace.
+// reader returns the reader of a media that was read from the trace.
 func (o *Openings) reader(media *adk.Media) adk.MediaReader {
 	return adk.MediaFunc(func(context.Context) (io.ReadCloser, error) {
 		given, ok := o.of(media.Digest())
@@ -90,10 +90,10 @@ func (o *Openings) reader(media *adk.Media) adk.MediaReader {
 	})
 }
 
-// NotHeld is how the text begins of what lacks in a trace.
+// NotHeld is the beginning of the message about something that a trace lacks.
 const NotHeld = "the trace does not hold"
 
-// errNotOpened is what a media answers whose bytes the trace does not hold.
+// errNotOpened is the error of opening a media whose bytes the trace does not hold.
 func errNotOpened(media *adk.Media) error {
 	return &adk.Error{Code: adk.E_NOT_A_MEDIA_READER, Message: fmt.Sprintf(
 		NotHeld+" the bytes of media %.64q (%.64s, %.64q): nobody opened it through a context, as Handle.OpenMedia does",

@@ -29,8 +29,8 @@ const (
 	EventCompletedAt  = "completedAt"
 )
 
-// PayloadField writes the event that an emit operation was given. What is no
-// such event, or has a time that cannot be written, is opaque.
+// PayloadField writes the event that was given to an emit operation. A payload that is not such an
+// event, or that has a time that cannot be written, becomes opaque.
 func (e *Encoder) PayloadField(label string, payload any) error {
 	if payload == nil {
 		return nil
@@ -48,7 +48,7 @@ func (e *Encoder) PayloadField(label string, payload any) error {
 	return nil
 }
 
-// opaque writes that something was there which cannot be written.
+// opaque writes that there was a value of some type that cannot be written.
 func (e *Encoder) opaque(v any) {
 	opaque, ok := v.(plain.Opaque)
 	if !ok {
@@ -57,16 +57,16 @@ func (e *Encoder) opaque(v any) {
 	e.Out = plain.AppendJSON(e.Out, opaque)
 }
 
-// eventField is one field of an event: its name in a trace, and what a row of
-// FieldRows has for a field of a crossing.
+// eventField is one field of an event: its name in a trace, and how it is written and read, as in a
+// row of FieldRows.
 type eventField[E any] struct {
 	name   string
 	append func(e *Encoder, name string, event *E) error
 	read   func(d *Decoder, event *E, raw []byte) error
 }
 
-// streamFields and toolCallFields are the fields of the events, in the order in
-// which they are written.
+// streamFields and toolCallFields are the fields of the events, in the order in which they are
+// written.
 var (
 	streamFields = append(originFields(func(u *adk.StreamUpdate) *adk.Origin { return &u.Origin }),
 		wordField(eventID, func(u *adk.StreamUpdate) *string { return &u.ID }),
@@ -118,7 +118,7 @@ func originFields[E any](of func(*E) *adk.Origin) []eventField[E] {
 	}
 }
 
-// wordField is a text that lines tend to say again, such as an id.
+// wordField is a text that lines tend to repeat, such as an id.
 func wordField[E any](name string, of func(*E) *string) eventField[E] {
 	return eventField[E]{name,
 		func(e *Encoder, name string, event *E) error { e.String(name, *of(event)); return nil },
@@ -143,9 +143,8 @@ func timeField[E any](name string, of func(*E) *time.Time) eventField[E] {
 		func(_ *Decoder, event *E, raw []byte) (err error) { *of(event), err = TimeOfJSON(raw); return err }}
 }
 
-// appendEvent writes an event. One that has a time which cannot be written is
-// opaque, which is seen before anything of it is written: what is written numbers
-// records.
+// appendEvent writes an event, or an opaque value if one of its times cannot be written. It checks
+// the times first, because writing a record numbers it and cannot be undone.
 func appendEvent[E any](e *Encoder, event *E, fields []eventField[E], given any, times ...time.Time) error {
 	for _, at := range times {
 		if _, err := AppendTime(nil, at); err != nil {
@@ -185,7 +184,7 @@ func (e *Encoder) time(name string, at time.Time) (err error) {
 	return err
 }
 
-// payload reads the event that an emit operation was given.
+// payload reads the event that was given to an emit operation.
 func (d *Decoder) payload(kind adk.Kind, raw []byte) (any, error) {
 	members, err := ScanMembers(nil, raw)
 	if err != nil {
@@ -207,7 +206,7 @@ func (d *Decoder) payload(kind adk.Kind, raw []byte) (any, error) {
 	return nil, fmt.Errorf("%s has no payload", kind)
 }
 
-// object reads arguments that are an object.
+// object reads arguments that must be an object.
 func (d *Decoder) object(raw []byte) (map[string]any, error) {
 	args, err := d.args(raw)
 	if err != nil {

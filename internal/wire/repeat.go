@@ -13,14 +13,14 @@ import (
 	"github.com/adkreplay/adkreplay/internal/jsonscan"
 )
 
-// This file lets a trace say once what asks say again: a request that begins as an
-// earlier one of the run, as a history does that is sent with each, and a piece of an
-// answer that is like the piece before it.
+// This file lets a trace write only once what asks repeat. A request often begins like an earlier
+// one of the run, because each request of a conversation sends its whole history. A piece of an
+// answer is often like the piece before it.
 
-// The members of what stands for a text of which a part was said before. The first is
-// the number of the ask that said it, or 0; of that text the beginning and the end are
-// taken, so many bytes each, and the text stands between them: a string, or a list of
-// strings and of media that were opened.
+// The members of the object that stands for a text that partly repeats an earlier one. $from is the
+// number of the ask with the earlier text, or 0 for none. The text begins with the first head bytes
+// of the earlier text and ends with its last tail bytes. Between them is the new text: a string, or
+// a list of strings and of media that were opened.
 const (
 	repeatMark = "$from"
 	repeatHead = "head"
@@ -28,41 +28,41 @@ const (
 	repeatTail = "tail"
 )
 
-// RepeatLimits bound what saying things once may cost. The zero value has nothing
-// repeated: every line says all that it means.
+// RepeatLimits limits the cost of writing things only once. With the zero value nothing refers to
+// an earlier text: every line is complete.
 type RepeatLimits struct {
-	// Text is how long a text may be, in bytes, and all together that are held so that
-	// others can name them.
+	// Text is the longest text, in bytes, that may be restored. It also limits the total size of
+	// the texts that are held for later reference.
 	Text int64
-	// Restored is how many bytes are restored, in all of a trace.
+	// Restored is how many bytes may be restored in a whole trace.
 	Restored int64
 }
 
-// The errors of what is beyond a limit of RepeatLimits.
+// The errors of exceeding a limit of RepeatLimits, and of a reference to a text that is not held.
 var (
 	ErrTextTooLong   = errors.New("what is restored is too long")
 	ErrRestoredMuch  = errors.New("more is restored than is allowed")
 	errNothingBefore = errors.New("names what was not said before, or so long ago that nobody holds it")
 )
 
-// maxRequests is how many requests are held that others can name: more conversations do
-// not take turns.
+// maxRequests is how many requests are held for reference. Few runs alternate between more
+// conversations.
 const maxRequests = 16
 
-// minRepeat is how many bytes must have been said before, for less is not worth a mark.
+// minRepeat is how many bytes must repeat to be worth a reference.
 const minRepeat = 64
 
-// repeats are the texts that a line can name. Who writes a trace and who reads it keep
-// the same ones.
+// repeats holds the texts that a line can refer to. The writer and the reader of a trace hold the
+// same ones at every line.
 type repeats struct {
 	limits   RepeatLimits
-	requests []saidText     // those used last at the end
-	held     int64          // bytes of requests
-	latest   map[int][]byte // of those that repeat what was said in their op, by that
-	spare    []byte         // the room of a copy that nobody names any more
-	media    []writtenMedia // of who writes
-	opened   map[int][]byte // of who reads: media, by the number of their opening
-	results  []saidResult   // of tools, the latest at the end
+	requests []saidText     // the most recently used last
+	held     int64          // the bytes of requests
+	latest   map[int][]byte // by operation, the text that its next piece can refer to
+	spare    []byte         // the memory of a copy that is no longer referred to
+	media    []writtenMedia // used by writers
+	opened   map[int][]byte // used by readers: the bytes of media, by the number of their opening
+	results  []saidResult   // of tools, the latest last
 	restored int64
 }
 
@@ -72,18 +72,17 @@ type saidText struct {
 	text []byte
 }
 
-// repeat is a text by what of it was said before. from is 0 where that is nothing.
+// repeat describes how a text repeats an earlier one. from is 0 if it repeats none.
 type repeat struct {
 	from       int
 	head, tail int
-	media      []spot // of media, in what is new
+	media      []spot // media in the new part
 }
 
-// some reports whether anything of the text was said before.
+// some reports whether any part of the text repeats something.
 func (r *repeat) some() bool { return r.from != 0 || len(r.media) > 0 }
 
-// find looks for what of a text was said before: by another text, and by media that were
-// opened.
+// find looks for the parts of a text that repeat an earlier text or media that were opened.
 func (r *repeats) find(x *adk.Crossing, how adk.Repetition, text []byte) repeat {
 	if int64(len(text)) > min(r.limits.Text, r.limits.Restored-r.restored) {
 		return repeat{}
@@ -91,8 +90,8 @@ func (r *repeats) find(x *adk.Crossing, how adk.Repetition, text []byte) repeat 
 	return r.withoutMedia(text, r.findText(x, how, text))
 }
 
-// findText looks for a text that was said before: of a piece the one before it, and of a
-// request the one with which it has the longest beginning in common.
+// findText looks for an earlier text to refer to. For a piece, that is the piece before it; for a
+// request, the request with the longest common beginning.
 func (r *repeats) findText(x *adk.Crossing, how adk.Repetition, text []byte) (found repeat) {
 	var base []byte
 	if how == adk.RepeatsOp {
@@ -101,7 +100,7 @@ func (r *repeats) findText(x *adk.Crossing, how adk.Repetition, text []byte) (fo
 	} else {
 		for _, said := range slices.Backward(r.requests) {
 			if at := found.head; at > 0 && (at >= min(len(said.text), len(text)) || said.text[at] != text[at]) {
-				continue // it has no more in common than what was found
+				continue // it has no more in common than the best so far
 			}
 			if head := commonHead(said.text, text); base == nil || head > found.head {
 				found.from, found.head, base = said.op, head, said.text
@@ -122,7 +121,7 @@ func (r *repeats) findText(x *adk.Crossing, how adk.Repetition, text []byte) (fo
 	return found
 }
 
-// wholeRunes is head, or as much of it as ends neither within a character nor within an
+// wholeRunes returns head, or the largest smaller value that splits neither a character nor an
 // escape.
 func wholeRunes(text []byte, head int) int {
 	for head > 0 && (head < len(text) && !utf8.RuneStart(text[head]) || text[head-1] == '\\') {
@@ -131,10 +130,10 @@ func wholeRunes(text []byte, head int) int {
 	return head
 }
 
-// blockSize is how many bytes are compared at a time, as long as they are the same.
+// blockSize is how many bytes are compared at a time while they are equal.
 const blockSize = 256
 
-// commonHead is how many bytes two texts have in common at their beginning.
+// commonHead returns the length of the common beginning of two texts.
 func commonHead(a, b []byte) int {
 	n, most := 0, min(len(a), len(b))
 	for n+blockSize <= most && bytes.Equal(a[n:n+blockSize], b[n:n+blockSize]) {
@@ -146,8 +145,7 @@ func commonHead(a, b []byte) int {
 	return n
 }
 
-// commonTail is how many bytes two texts have in common at their end, of whole
-// characters.
+// commonTail returns the length of the common end of two texts, in whole characters.
 func commonTail(a, b []byte) int {
 	n, most := 0, min(len(a), len(b))
 	last := func(text []byte) []byte { return text[len(text)-n-blockSize : len(text)-n] }
@@ -163,7 +161,7 @@ func commonTail(a, b []byte) int {
 	return n
 }
 
-// said is the text that a line names.
+// said returns the earlier text that a line refers to.
 func (r *repeats) said(x *adk.Crossing, how adk.Repetition, from int) ([]byte, error) {
 	if how == adk.RepeatsOp {
 		if text := r.latest[from]; text != nil && from == x.Op {
@@ -179,7 +177,7 @@ func (r *repeats) said(x *adk.Crossing, how adk.Repetition, from int) ([]byte, e
 	return nil, errNothingBefore
 }
 
-// restore is the text that is meant where only what is new was written.
+// restore returns the complete text for a reference to an earlier text and the new part.
 func (r *repeats) restore(x *adk.Crossing, how adk.Repetition, by repeat, rest newText) (json.RawMessage, error) {
 	var base []byte
 	if by.from != 0 {
@@ -203,7 +201,8 @@ func (r *repeats) restore(x *adk.Crossing, how adk.Repetition, by repeat, rest n
 	return append(whole, base[len(base)-by.tail:]...), nil
 }
 
-// note takes in what a line said, so that others can name it: the text itself, or a copy.
+// note records the text of a line, so that later lines can refer to it. If copied is set, it holds
+// a copy, because the caller reuses the text's memory.
 func (r *repeats) note(x *adk.Crossing, how adk.Repetition, text []byte, by repeat, copied bool) {
 	if last := r.latest[x.Op]; last != nil && x.Phase == adk.Done {
 		delete(r.latest, x.Op)
@@ -228,23 +227,23 @@ func (r *repeats) note(x *adk.Crossing, how adk.Repetition, text []byte, by repe
 	}
 }
 
-// leave keeps the room of a text that nobody names any more, if it is a copy of ours.
+// leave keeps the memory of a text that is no longer referred to, if the text is our copy.
 func (r *repeats) leave(text []byte, copied bool) {
 	if copied && cap(text) > cap(r.spare) {
 		r.spare = text
 	}
 }
 
-// room gives the room that was left, if there is any.
+// room returns the spare memory, if there is any.
 func (r *repeats) room() []byte {
 	room := r.spare
 	r.spare = nil
 	return room[:0]
 }
 
-// noteRequest holds a request. It takes the place of the one it names where it has all
-// of that: a conversation is held once, as far as it has come. Beyond the bounds those
-// go that were used the longest time ago.
+// noteRequest holds a request for reference. A request that contains all of the request it refers
+// to replaces that one, so a conversation is held once, up to its latest request. Beyond the
+// limits, the least recently used requests are dropped.
 func (r *repeats) noteRequest(op int, text []byte, by repeat, copied bool) {
 	var room []byte
 	same := 0
@@ -279,8 +278,8 @@ func (r *repeats) drop(i int) {
 	r.requests = slices.Delete(r.requests, i, i+1)
 }
 
-// jsonField writes what was asked or answered: what of it was said before by naming
-// that, where that is shorter.
+// jsonField writes the JSON that was asked or answered. It writes a reference for the parts that
+// repeat earlier ones, if that is shorter.
 func (e *Encoder) jsonField(name string, x *adk.Crossing) {
 	line, values := jsonscan.Compact(x.JSON)
 	if !hasRepeats(e.Format) {
@@ -305,7 +304,7 @@ func (e *Encoder) jsonField(name string, x *adk.Crossing) {
 	}
 }
 
-// textHeld is a text as it is read back.
+// textHeld returns a text as a reader will see it.
 func textHeld(text, line []byte) []byte {
 	if line != nil {
 		return line
@@ -313,8 +312,8 @@ func textHeld(text, line []byte) []byte {
 	return text
 }
 
-// repeatField writes a text by what of it was said before, where that is shorter, and
-// gives what it wrote.
+// repeatField writes a text as a reference, if that is shorter than the text. It returns the
+// reference that it wrote, or the zero value.
 func (e *Encoder) repeatField(name string, by repeat, text []byte) repeat {
 	if !by.some() {
 		return by
@@ -339,7 +338,7 @@ func (e *Encoder) repeatField(name string, by repeat, text []byte) repeat {
 	return by
 }
 
-// rawInt writes a member that is no field's; zero is left out.
+// rawInt writes a member that is not a field; zero is left out.
 func (e *Encoder) rawInt(name string, n int) {
 	if n != 0 {
 		e.rawKey(name)
@@ -347,8 +346,8 @@ func (e *Encoder) rawInt(name string, n int) {
 	}
 }
 
-// readJSON reads what was asked or answered. What names another text waits until all
-// of the line is known.
+// readJSON reads the JSON that was asked or answered. A reference to another text is only stored,
+// and resolved once the whole line is known.
 func (d *Decoder) readJSON(x *adk.Crossing, raw []byte) (err error) {
 	if d.apart == nil && hasRepeats(d.Format) && bytes.HasPrefix(raw, []byte(`{"`+repeatMark+`"`)) {
 		d.waiting = raw
@@ -358,7 +357,7 @@ func (d *Decoder) readJSON(x *adk.Crossing, raw []byte) (err error) {
 	return err
 }
 
-// restore makes whole what waits of a line, and takes in what the line said.
+// restore resolves the reference that readJSON stored, if any, and records what the line said.
 func (d *Decoder) restore(x *adk.Crossing, fields []adk.FieldUse) (err error) {
 	d.Restored = 0
 	at := slices.IndexFunc(fields, func(use adk.FieldUse) bool { return use.Field == adk.FieldJSON })
@@ -382,7 +381,7 @@ func (d *Decoder) restore(x *adk.Crossing, fields []adk.FieldUse) (err error) {
 	return nil
 }
 
-// restored sets the text of a crossing to what raw means.
+// restored sets the JSON of x to the text that the reference raw stands for.
 func (d *Decoder) restored(x *adk.Crossing, how adk.Repetition, raw []byte) (by repeat, err error) {
 	if d.repeats == nil || how == adk.RepeatsNothing {
 		return by, fmt.Errorf("%s: %w", repeatMark, errNothingBefore)
@@ -403,7 +402,7 @@ func (d *Decoder) restored(x *adk.Crossing, how adk.Repetition, raw []byte) (by 
 	return by, nil
 }
 
-// readRepeat reads what repeatField writes.
+// readRepeat reads what repeatField wrote.
 func (d *Decoder) readRepeat(raw []byte) (by repeat, rest newText, err error) {
 	members, err := ScanMembers(make([]ScannedMember, 0, 4), raw)
 	if err != nil {

@@ -9,29 +9,30 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// This file lets a trace say bytes once that a media gives: those of an earlier opening,
-// and those that a tool gave as its result.
+// This file lets a trace write the bytes of a media only once, if an earlier opening or the result
+// of a tool had the same bytes.
 
-// resultMark is the one member of what stands for the bytes of a tool's result: the number
-// of the tool's call.
+// resultMark is the only member of the object that stands for the bytes of a tool's result. Its
+// value is the number of the tool's call.
 const resultMark = "$result"
 
-// minResult is how many bytes a result has at least that can be named, and maxResults how
-// many results can be: the latest.
+// minResult is the smallest size, in bytes, of a result that can be referred to. maxResults is how
+// many results can be: the latest ones.
 const (
 	minResult  = 1 << 10
 	maxResults = 64
 )
 
-// saidResult is what is held of a tool's result: its bytes, of who reads, and their hash,
-// of who writes.
+// saidResult is what is held of a tool's result: the bytes if the holder is a reader, and their
+// hash if it is a writer.
 type saidResult struct {
 	call, size int
 	data       []byte
 	sum        [sha256.Size]byte
 }
 
-// heldRepeats are the repeats of who may name something; nil of who may not.
+// heldRepeats returns *held, after creating it if necessary. It returns nil if references are not
+// allowed.
 func heldRepeats(held **repeats, limits RepeatLimits, format int) *repeats {
 	if limits == (RepeatLimits{}) || !hasRepeats(format) {
 		return nil
@@ -42,8 +43,8 @@ func heldRepeats(held **repeats, limits RepeatLimits, format int) *repeats {
 	return *held
 }
 
-// valueField writes a value: bytes that were said before by naming where, if the field may
-// say them again.
+// valueField writes a value. If the field may repeat bytes and the same bytes were written before,
+// it writes a reference.
 func (e *Encoder) valueField(name string, x *adk.Crossing) {
 	if data, isBytes := x.Value.([]byte); isBytes && e.repeating == adk.RepeatsBytes {
 		if r := heldRepeats(&e.repeats, e.Repeat, e.Format); r != nil && e.saidBytes(name, r, x.Op, data) {
@@ -53,7 +54,7 @@ func (e *Encoder) valueField(name string, x *adk.Crossing) {
 	e.value(name, x.Value)
 }
 
-// saidBytes names where bytes were said before, if they were.
+// saidBytes writes a reference to earlier bytes, and reports whether there were any.
 func (e *Encoder) saidBytes(name string, r *repeats, op int, data []byte) bool {
 	mark := repeatMark
 	from, said := r.noteMedia(op, data)
@@ -71,7 +72,7 @@ func (e *Encoder) saidBytes(name string, r *repeats, op int, data []byte) bool {
 	return true
 }
 
-// readValue reads a value, or the bytes that it names.
+// readValue reads a value, or the bytes that it refers to.
 func (d *Decoder) readValue(x *adk.Crossing, raw []byte) (any, error) {
 	if d.apart != nil || !hasRepeats(d.Format) || !repeatsBytes(x) {
 		return d.plain(raw)
@@ -90,7 +91,7 @@ func (d *Decoder) readValue(x *adk.Crossing, raw []byte) (any, error) {
 	return data, err
 }
 
-// saidBytes are the bytes that a mark names.
+// saidBytes returns the bytes that a reference stands for.
 func (d *Decoder) saidBytes(mark string, raw []byte) ([]byte, error) {
 	if mark == repeatMark {
 		return d.openedMedia(mark, raw)
@@ -107,14 +108,14 @@ func (d *Decoder) saidBytes(mark string, raw []byte) ([]byte, error) {
 	return nil, fmt.Errorf("%s: %d: %w", mark, call, errNothingBefore)
 }
 
-// repeatsBytes reports whether the value of a crossing may be bytes that were said before.
+// repeatsBytes reports whether the value of x may be bytes that were written before.
 func repeatsBytes(x *adk.Crossing) bool {
 	return slices.ContainsFunc(x.Kind.Fields(x.Phase), func(use adk.FieldUse) bool {
 		return use.Field == adk.FieldValue && use.Repeats == adk.RepeatsBytes
 	})
 }
 
-// restores takes in that so many bytes are restored, and reports whether that is allowed.
+// restores counts n restored bytes, and reports whether the limits allow them.
 func (r *repeats) restores(n int) bool {
 	if int64(n) > r.limits.Restored-r.restored {
 		return false
@@ -123,8 +124,8 @@ func (r *repeats) restores(n int) bool {
 	return true
 }
 
-// canBeNamed reports whether a tool gave words or bytes that others can name: most are
-// shorter, and nothing is made for those.
+// canBeNamed reports whether a result is a text or bytes long enough to be referred to. Most are
+// shorter, and checking first avoids any allocation for those.
 func canBeNamed(result adk.ToolResult) bool {
 	switch result := result.(type) {
 	case *adk.Tokenizable:
@@ -135,7 +136,7 @@ func canBeNamed(result adk.ToolResult) bool {
 	return false
 }
 
-// noteResult takes in what a tool gave that can be named.
+// noteResult records a tool's result for later reference. canBeNamed must be true for it.
 func (r *repeats) noteResult(x *adk.Crossing, reads bool) {
 	data, isBytes := x.Result.(adk.Bytes)
 	if !isBytes {
@@ -153,7 +154,7 @@ func (r *repeats) noteResult(x *adk.Crossing, reads bool) {
 	}
 }
 
-// resultOf is the call of a tool that gave these bytes.
+// resultOf returns the latest call of a tool that returned these bytes.
 func (r *repeats) resultOf(data []byte) (call int, said bool) {
 	var sum [sha256.Size]byte
 	for i, one := range slices.Backward(r.results) {
@@ -170,7 +171,7 @@ func (r *repeats) resultOf(data []byte) (call int, said bool) {
 	return 0, false
 }
 
-// noteSaid takes in a line that was written, whose result others may name.
+// noteSaid records a line that was written, if later lines may refer to its result.
 func (e *Encoder) noteSaid(x *adk.Crossing) {
 	if x.Kind == adk.KindReturn && canBeNamed(x.Result) {
 		if r := heldRepeats(&e.repeats, e.Repeat, e.Format); r != nil {
@@ -179,7 +180,7 @@ func (e *Encoder) noteSaid(x *adk.Crossing) {
 	}
 }
 
-// noteSaid takes in a line that was read, whose result or media others may name.
+// noteSaid records a line that was read, if later lines may refer to its result or media.
 func (d *Decoder) noteSaid(x *adk.Crossing) {
 	bytesSaid := x.Phase == adk.Done && repeatsBytes(x)
 	if !bytesSaid && (x.Kind != adk.KindReturn || !canBeNamed(x.Result)) {

@@ -9,32 +9,32 @@ import (
 	"strconv"
 )
 
-// This file lets what is asked name the media that it shows, which stand in a trace
-// where they were opened. They are found as what clients send: base64 with padding, as
-// in data URIs.
+// This file lets a request refer to the media that it contains, whose bytes are in the trace where
+// they were opened. Media are recognised in the form in which clients send them: base64 with
+// padding, as in data URIs.
 
-// repeatMedia is the one member of what stands for a media in a text: the number of its
-// open-media.
+// repeatMedia is the only member of the object that stands for a media in a text. Its value is the
+// number of the operation that opened the media.
 const repeatMedia = "media"
 
-// minMedia is how many bytes a media has at least that is worth a name.
+// minMedia is the smallest size, in bytes, of a media that is worth a reference.
 const minMedia = 96
 
-// maxMedia is how many media can be named: the latest.
+// maxMedia is how many media can be referred to: the latest ones.
 const maxMedia = 64
 
-// writtenMedia is what is held of a media that was written: enough to find it again.
+// writtenMedia is what a writer holds of a media to find it in a text.
 type writtenMedia struct {
-	op, size int    // of its base64
-	begin    []byte // the beginning of that
+	op, size int    // the opening, and the length of the base64
+	begin    []byte // the beginning of the base64
 	sum      [sha256.Size]byte
 }
 
-// spot is where in a text the base64 of a media stands.
+// spot is a range of a text that is the base64 of a media.
 type spot struct{ op, from, to int }
 
-// noteMedia takes in a media that a line says, and gives the opening before that gave the
-// same bytes.
+// noteMedia records the media that operation op opened. It also returns an earlier opening that
+// gave the same bytes, if there is one.
 func (r *repeats) noteMedia(op int, data []byte) (from int, same bool) {
 	r.media = slices.DeleteFunc(r.media, func(m writtenMedia) bool { return m.op == op })
 	if len(data) < minMedia {
@@ -47,7 +47,7 @@ func (r *repeats) noteMedia(op int, data []byte) (from int, same bool) {
 	_ = encode.Close()
 	hash.Sum(m.sum[:0])
 	if at := slices.IndexFunc(r.media, func(one writtenMedia) bool { return one.size == m.size && one.sum == m.sum }); at >= 0 {
-		m, same = r.media[at], true // which is the one to be named
+		m, same = r.media[at], true // refer to the first opening
 		r.media = slices.Delete(r.media, at, at+1)
 	}
 	r.media = append(r.media, m)
@@ -57,8 +57,8 @@ func (r *repeats) noteMedia(op int, data []byte) (from int, same bool) {
 	return m.op, same
 }
 
-// withoutMedia takes the media out of what of a text is new. Where one is in part in
-// what was said before, as all images of a format begin alike, all of it is new.
+// withoutMedia finds the media in the new part of a text. All images of a format begin alike, so a
+// media can begin or end within the repeated part; the whole media then counts as new.
 func (r *repeats) withoutMedia(text []byte, by repeat) repeat {
 	at, end := by.head, len(text)-by.tail
 	for at > 0 && isBase64(text[at-1]) {
@@ -79,7 +79,7 @@ func (r *repeats) withoutMedia(text []byte, by repeat) repeat {
 	return by
 }
 
-// nextMedia is the first media in what of a text comes from a place on.
+// nextMedia returns the first media in text at or after a position.
 func (r *repeats) nextMedia(text []byte, at int) (first spot, ok bool) {
 	for _, m := range slices.Backward(r.media) {
 		for from := at; ; from = endOfBase64(text, from) {
@@ -96,7 +96,8 @@ func (r *repeats) nextMedia(text []byte, at int) (first spot, ok bool) {
 	return first, ok
 }
 
-// endOfBase64 is where base64 ends that has a place in it: each is looked at once.
+// endOfBase64 returns the end of the run of base64 characters at a position, so that each run is
+// searched once.
 func endOfBase64(text []byte, at int) int {
 	for at < len(text) && isBase64(text[at]) {
 		at++
@@ -108,7 +109,7 @@ func isBase64(c byte) bool {
 	return 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '+' || c == '/'
 }
 
-// withMedia writes what is new in a text in which media are named.
+// withMedia writes the new part of a text that contains media.
 func (e *Encoder) withMedia(text []byte, by repeat) {
 	e.rawKey(repeatText)
 	e.Out = append(e.Out, '[')
@@ -125,12 +126,12 @@ func (e *Encoder) withMedia(text []byte, by repeat) {
 	e.Out = append(e.Out, ']')
 }
 
-// newText is what is new in a text: its parts, of which some are media.
+// newText is the new part of a text: a list of parts, some of which are media.
 type newText []textPart
 
 type textPart struct {
 	text  string
-	media []byte // whose base64 it is; nil for a text
+	media []byte // the media whose base64 it is; nil for a text
 }
 
 func (t newText) size() (n int) {
@@ -148,7 +149,7 @@ func (t newText) appendTo(dst []byte) []byte {
 	return dst
 }
 
-// newText reads what is new in a text.
+// newText reads the new part of a text.
 func (d *Decoder) newText(raw []byte) (rest newText, err error) {
 	if raw[0] != '[' {
 		text, err := TextOfJSON(raw)
@@ -172,7 +173,7 @@ func (d *Decoder) newText(raw []byte) (rest newText, err error) {
 	return rest, nil
 }
 
-// openedMedia are the bytes that an open-media gave, by its number, which a member says.
+// openedMedia returns the bytes of the media whose opening the member name refers to.
 func (d *Decoder) openedMedia(name string, raw []byte) ([]byte, error) {
 	op, err := IntOfJSON(raw)
 	if err != nil {

@@ -10,20 +10,21 @@ import (
 	"github.com/adkreplay/adkreplay/internal/jsonscan"
 )
 
-// SameJSON reports whether two texts say the same JSON, in whatever order and with
-// whatever white space; a number is the same in one spelling only. What is no JSON, or
-// has a member twice, is the same as itself.
+// SameJSON reports whether two texts have the same JSON value, whatever the order of their members
+// and their white space. Numbers are equal only in the same spelling. A text that is not JSON, or
+// that has a member twice, equals only itself.
 func SameJSON(a, b json.RawMessage) bool {
 	return bytes.Equal(a, b) || len(a) > 0 && len(b) > 0 && SumOfJSON(a) == SumOfJSON(b)
 }
 
-// JSONSum is what two texts have in common where they say the same JSON, as SameJSON has
-// it; that others have one in common is as likely as that two ids of 128 random bits are
-// one. It means nothing to another process.
+// JSONSum is a hash that is equal for two texts that are equal to SameJSON. Other texts have equal
+// sums only as often as two ids of 128 random bits are equal. A sum has no meaning in another
+// process.
 type JSONSum [2]uint64
 
-// SumOfJSON is the sum of a text. It is made in one walk, without the values: a list is
-// summed up in its order, and an object in any, since its members are added.
+// SumOfJSON returns the sum of a text. It walks the text once without building the values. The sum
+// of a list depends on its order; the sums of an object's members are added, so their order does
+// not matter.
 func SumOfJSON(text json.RawMessage) JSONSum {
 	s := jsonSummer{Scanner: jsonscan.Scanner{Data: text}}
 	sum, err := s.value()
@@ -33,20 +34,20 @@ func SumOfJSON(text json.RawMessage) JSONSum {
 	return sum
 }
 
-// jsonSummer sums up a text.
+// jsonSummer computes the sum of a text.
 type jsonSummer struct {
 	jsonscan.Scanner
-	text []byte // a string whose escapes are resolved
+	text []byte // buffer for a string whose escapes are resolved
 }
 
 var sumSeeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 
-// sumOf sums up bytes that stand for a thing of a sort.
+// sumOf returns the sum of bytes that stand for something of the given sort.
 func sumOf(sort byte, text []byte) JSONSum {
 	return JSONSum{maphash.Bytes(sumSeeds[0], text) + uint64(sort), maphash.Bytes(sumSeeds[1], text) + uint64(sort)}
 }
 
-// then is the sum of two things in their order.
+// then returns the sum of two things in this order.
 func (a JSONSum) then(b JSONSum) JSONSum {
 	var both [32]byte
 	for i, part := range [4]uint64{a[0], a[1], b[0], b[1]} {
@@ -106,7 +107,7 @@ func (s *jsonSummer) list() (JSONSum, error) {
 
 func (s *jsonSummer) object() (JSONSum, error) {
 	var sum JSONSum
-	var few [16]uint64 // as most objects have no more members
+	var few [16]uint64 // most objects have no more members
 	names := few[:0]
 	for more, err := s.Open(); more || err != nil; more, err = s.More('{') {
 		if err != nil {
@@ -137,7 +138,7 @@ func (s *jsonSummer) member() (name, both JSONSum, err error) {
 	return name, name.then(value), err
 }
 
-// hasTwice reports whether a number is there twice. It may change their order.
+// hasTwice reports whether a number occurs twice. It sorts all in place.
 func hasTwice(all []uint64) bool {
 	slices.Sort(all)
 	return len(slices.Compact(all)) < len(all)

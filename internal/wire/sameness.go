@@ -6,25 +6,25 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Comparer compares crossings field by field. It holds the sentinels by which
-// errors are told apart, and the version of the format that is compared in: what an
-// older one does not tell is left out on both sides. Zero is today's.
+// Comparer compares crossings field by field. Sentinels names the errors that are told apart by
+// name. Format is the version of the format to compare in: what an older version does not record is
+// ignored on both sides. 0 is today's version.
 type Comparer struct {
 	Sentinels *Sentinels
 	Format    int
 }
 
-// Encoder writes as the comparer compares.
+// Encoder returns an encoder that writes values as the comparer compares them.
 func (c Comparer) Encoder() *Encoder {
 	e := NewEncoder(c.Sentinels)
 	e.Format = c.Format
 	return e
 }
 
-// Same compares one field.
+// Same reports whether field f is the same in a and b.
 func (c Comparer) Same(f adk.Field, a, b *adk.Crossing) bool { return FieldRows[f].Same(c, a, b) }
 
-// SameRecord reports whether a trace holds two records as the same.
+// SameRecord reports whether two records are the same record in a trace.
 func SameRecord(a, b adk.Record) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
@@ -32,8 +32,8 @@ func SameRecord(a, b adk.Record) bool {
 	return a == b || a.RecordKind() == b.RecordKind() && a.Digest() == b.Digest()
 }
 
-// SameError compares two errors as a trace keeps them: a recorded one, and one of today of
-// which an older trace may not have the names of the sentinels.
+// SameError reports whether a recorded error and an error of today are the same in a trace. The
+// recorded error may lack names of sentinels and types that only later versions record.
 func (c Comparer) SameError(recorded, today error) bool {
 	if recorded == nil || today == nil {
 		return recorded == nil && today == nil
@@ -46,16 +46,15 @@ func (c Comparer) errorText(err error) string {
 	return c.written(func(e *Encoder) error { e.ErrorField("", err); return nil })
 }
 
-// Text is a field as a trace writes it, without its label.
+// Text returns a field as a trace writes it, without its label.
 func (c Comparer) Text(f adk.Field, x *adk.Crossing) string {
 	if data, ok := x.Value.([]byte); ok && f == adk.FieldValue {
-		return fmt.Sprintf("%d bytes of the digest %s", len(data), adk.DigestOf(data)) // a media's: nobody reads them
+		return fmt.Sprintf("%d bytes of the digest %s", len(data), adk.DigestOf(data)) // bytes are a media's, and people do not read them
 	}
 	return c.written(func(e *Encoder) error { return FieldRows[f].Append(e, "", x) })
 }
 
-// written is a value as a trace writes it, in a text that can be held against
-// another.
+// written returns what write writes, as a text that can be compared.
 func (c Comparer) written(write func(*Encoder) error) string {
 	e := c.Encoder()
 	defer e.Free()
@@ -65,7 +64,7 @@ func (c Comparer) written(write func(*Encoder) error) string {
 	return string(e.Out)
 }
 
-// writtenAlike reports whether a field of two crossings is written alike.
+// writtenAlike reports whether write gives the same text for a and b.
 func (c Comparer) writtenAlike(write func(*Encoder, string, *adk.Crossing) error, a, b *adk.Crossing) bool {
 	text := func(x *adk.Crossing) string {
 		return c.written(func(e *Encoder) error { return write(e, "", x) })

@@ -11,8 +11,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/jsonscan"
 )
 
-// ScannedMember is one member of an object: its name, without quotes and escapes, and
-// the text of its value, which is valid JSON.
+// ScannedMember is one member of an object: its name, without quotes and escapes, and the JSON text
+// of its value.
 type ScannedMember struct{ Name, Value []byte }
 
 // ScanMembers reads data, which must be one object and nothing else, and
@@ -24,7 +24,8 @@ func ScanMembers(dst []ScannedMember, data []byte) ([]ScannedMember, error) {
 // ErrManyMembers is the error of a line that has more members than a Decoder takes.
 var ErrManyMembers = errors.New("the line has more members than are taken")
 
-// membersOf takes the members of the object that is all of a scanner's text, so many at most.
+// membersOf appends the members of the object that is the whole text of the scanner. It fails if
+// there are more than most.
 func membersOf(s *jsonscan.Scanner, dst []ScannedMember, most int) ([]ScannedMember, error) {
 	if s.Next() != '{' {
 		return dst, s.Want("an object")
@@ -48,7 +49,7 @@ func membersOf(s *jsonscan.Scanner, dst []ScannedMember, most int) ([]ScannedMem
 	return dst, uniqueNames(dst[first:])
 }
 
-// uniqueNames refuses an object that says something twice.
+// uniqueNames returns an error if an object has a member twice.
 func uniqueNames(members []ScannedMember) error {
 	if len(members) > 24 {
 		return uniqueAmongMany(members)
@@ -78,7 +79,7 @@ func errTwice(name []byte) error {
 	return fmt.Errorf("the member %s is there twice", Clip(strconv.Quote(string(name))))
 }
 
-// Elements reads data, which must be one list, and gives its elements.
+// Elements reads data, which must be one list, and returns its elements.
 func Elements(data []byte) ([][]byte, error) {
 	s := jsonscan.Scanner{Data: data}
 	if s.Next() != '[' {
@@ -98,12 +99,12 @@ func Elements(data []byte) ([][]byte, error) {
 	return list, s.End()
 }
 
-// ErrWant says that a value is not what it should be.
+// ErrWant returns the error of a value that is not what it should be.
 func ErrWant(what string, found []byte) error {
 	return fmt.Errorf("want %s, found %s", what, Clip(string(found)))
 }
 
-// Clip shortens a text for a message.
+// Clip shortens a text for an error message.
 func Clip(text string) string {
 	const most = 60
 	if len(text) <= most {

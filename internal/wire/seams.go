@@ -7,13 +7,13 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// seams are the seams of user code that a pipeline, an executor and the like
-// are; the run and dispatches are the engine's.
+// ByEngine reports whether a seam belongs to the engine: the run or a dispatch. All other seams are
+// user code.
 func ByEngine(seam adk.Seam) bool {
 	return seam.Label == adk.LabelRun || seam.Label == adk.LabelDispatch
 }
 
-// PipelineLabels are the labels of the pipelines, in the order of a turn.
+// PipelineLabels are the labels of the pipelines, in the order in which a turn runs them.
 var PipelineLabels = []string{adk.LabelTurnInput, adk.LabelDispatchInput, adk.LabelDispatchOutput, adk.LabelTurnOutput}
 
 // IsPipeline reports whether a seam is a middleware.
@@ -29,19 +29,19 @@ var ledTo = func() (labels []string) {
 	return labels
 }()
 
-// IsLedTo reports whether an operation can lead to the call of a seam. The engine calls
-// some of them by itself too, as storages in a flush.
+// IsLedTo reports whether an operation can lead to a call of the seam. The engine calls some such
+// seams by itself too; for example, it calls storages in a flush.
 func IsLedTo(seam adk.Seam) bool { return slices.Contains(ledTo, seam.Label) }
 
-// SeamNames is where a RunInfo holds the names that people gave to the seams of a label:
-// to one, or to the middlewares of a pipeline.
+// SeamNames points to the names in a RunInfo that people gave to the seams of one label: One for a
+// single seam, or List for the middlewares of a pipeline.
 type SeamNames struct {
 	Label string
 	One   *string
 	List  *[]string
 }
 
-// Named is where a RunInfo holds names, in the order in which a header says them.
+// Named returns the names in a RunInfo, in the order of a header.
 func Named(info *adk.RunInfo) [5]SeamNames {
 	return [...]SeamNames{
 		{Label: adk.LabelExecutor, One: &info.Executor},
@@ -52,7 +52,7 @@ func Named(info *adk.RunInfo) [5]SeamNames {
 	}
 }
 
-// All are the names, in a list of their own; of one that is empty there is none.
+// All returns a copy of the names. It returns none if a single name is empty.
 func (n SeamNames) All() []string {
 	switch {
 	case n.List != nil:
@@ -63,7 +63,7 @@ func (n SeamNames) All() []string {
 	return []string{*n.One}
 }
 
-// Put puts names in the place of those that All gave.
+// Put replaces the names that All returns.
 func (n SeamNames) Put(names []string) {
 	switch {
 	case n.List != nil:
@@ -73,8 +73,8 @@ func (n SeamNames) Put(names []string) {
 	}
 }
 
-// CallOf is the call that a crossing belongs to; of a call or a return it is
-// that.
+// CallOf returns the call that a crossing belongs to. For a call or a return, that is the call
+// itself.
 func CallOf(x *adk.Crossing) int {
 	if x.Kind.Class() == adk.ClassCall {
 		return x.ID
@@ -82,7 +82,8 @@ func CallOf(x *adk.Crossing) int {
 	return x.Call
 }
 
-// DoneIn is the call whose code did what a crossing tells.
+// DoneIn returns the call whose code did what x records. For a dispatch that user code called, that
+// is the caller.
 func DoneIn(x *adk.Crossing) int {
 	if IsDispatched(x) {
 		return x.Call
@@ -90,19 +91,19 @@ func DoneIn(x *adk.Crossing) int {
 	return CallOf(x)
 }
 
-// CollectionOf is the collection that an obligation is for.
+// CollectionOf returns the collection that a storage obligation is for.
 func CollectionOf(seam adk.Seam) adk.CollectionName {
 	of, _, _ := strings.Cut(seam.Name, ".")
 	return adk.CollectionName(of)
 }
 
-// KeyedByID reports whether a record is known by an id. The key of an instruction
-// is its text, and that of a tool the name that people gave it.
+// KeyedByID reports whether an id identifies a record. The key of an instruction is its text, and
+// the key of a tool is the name that people gave it.
 func KeyedByID(record adk.Record) bool {
 	return HasID(record) || record != nil && record.RecordKind() == adk.RecordMedia
 }
 
-// HasID reports whether a record's key is an id, which the caller made.
+// HasID reports whether a record's key is an id that its creator made.
 func HasID(record adk.Record) bool {
 	if record == nil {
 		return false
@@ -111,9 +112,10 @@ func HasID(record adk.Record) bool {
 	return held && of != adk.Instructions && of != adk.Tools
 }
 
-// Gives reports whether user code gives a field of the calls and returns of a seam: the
-// caller of a run what that begins with, but no context that has ended; a tool its
-// result and a storage that reads its records; an on-ack handler nothing.
+// Gives reports whether user code supplies field f of the calls and returns of a seam. The caller
+// of a run supplies what the run begins with, except for the cause of a context that has ended. A
+// tool supplies its result, a storage that reads supplies its records, and an on-ack handler
+// supplies nothing.
 func Gives(seam adk.Seam, f adk.Field) bool {
 	switch f {
 	case adk.FieldCause:
@@ -126,8 +128,8 @@ func Gives(seam adk.Seam, f adk.Field) bool {
 	return seam.Label != adk.LabelOnAck
 }
 
-// IDOf is the id that a field of a crossing holds, empty where it holds none. The key
-// of an instruction is its text.
+// IDOf returns the id in a field of a crossing, or "" if the field holds none. The key of an
+// instruction is its text, so it does not count as an id.
 func IDOf(use adk.FieldUse, x *adk.Crossing) string {
 	switch {
 	case !use.Names.IsID(),
@@ -139,8 +141,7 @@ func IDOf(use adk.FieldUse, x *adk.Crossing) string {
 	return x.Name
 }
 
-// MadeID is the id that the run's source of ids made for a crossing; empty where it
-// made none.
+// MadeID returns the id in x that the run's source of ids made, or "" if x has none.
 func MadeID(x *adk.Crossing) string {
 	for _, use := range x.Kind.Fields(x.Phase) {
 		if use.Names == adk.MadeID {

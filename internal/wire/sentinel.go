@@ -21,11 +21,11 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// codeSentinel begins the name of a sentinel that is one of the engine's codes.
+// codeSentinel is the prefix of the names of sentinels that are codes of the engine.
 const codeSentinel = "adk."
 
-// commonSentinels are the values that Go code compares errors with. Their names
-// are in traces: they never change.
+// commonSentinels are the values that Go code commonly compares errors with. Their names are in
+// traces, so they never change.
 var commonSentinels = map[string]error{
 	"context.Canceled":         context.Canceled,
 	"context.DeadlineExceeded": context.DeadlineExceeded,
@@ -45,10 +45,10 @@ var commonSentinels = map[string]error{
 	"os.ErrProcessDone":        os.ErrProcessDone,
 }
 
-// laterSentinels are known without being named, too, but traces that were written before
-// do not name them, and people have named some of them themselves: the user's names count
-// before these, they are written with their texts as the user's are, and what an older trace
-// does not say of them is no difference (Comparer.SameError).
+// laterSentinels are known by default too, but older traces do not name them, and some users have
+// named some of them themselves. A user's name for the same value therefore takes precedence, their
+// texts are written as those of a user's sentinels are, and what an older trace does not say about
+// them is no difference (Comparer.SameError).
 var laterSentinels = map[string]error{
 	"bufio.ErrAdvanceTooFar":     bufio.ErrAdvanceTooFar,
 	"bufio.ErrBadReadCount":      bufio.ErrBadReadCount,
@@ -76,20 +76,19 @@ var laterSentinels = map[string]error{
 	"strconv.ErrSyntax":          strconv.ErrSyntax,
 }
 
-// Sentinels are the error values that are known by name, and the types of errors.
+// Sentinels holds the error values and the types of errors that are known by name.
 type Sentinels struct {
-	names  []string // sorted, so that what is written does not depend on a map
+	names  []string // sorted, so that the output does not depend on the order of a map
 	byName map[string]error
 	nameOf map[error]string // the first name of each
 	forms  forms
-	former *Sentinels // the same without what older traces may not know; nil of that itself
+	former *Sentinels // the same without what older traces may not know; nil in former itself
 }
 
-// OnlyCommon are the sentinels of everybody who adds none, sorted once for all
-// runs.
+// OnlyCommon is used by everyone who adds no sentinels. It is built once for all runs.
 var OnlyCommon = sentinelsOf(commonSentinels, nil)
 
-// sentinelsOf are those that are named and the later ones, with the types of a user's.
+// sentinelsOf adds laterSentinels and the later and the user's types to the named sentinels.
 func sentinelsOf(named map[string]error, types map[string]ErrorForm) *Sentinels {
 	former := sentinelsIn(named, formsOf(errorForms))
 	byName := maps.Clone(laterSentinels)
@@ -108,8 +107,7 @@ func sentinelsIn(byName map[string]error, known forms) *Sentinels {
 	return s
 }
 
-// NewSentinels adds the user's sentinels, and types of errors, to those that are known
-// without.
+// NewSentinels returns the default sentinels and types of errors together with the user's.
 func NewSentinels(users map[string]error, types map[string]ErrorForm) (*Sentinels, error) {
 	if len(users) == 0 && len(types) == 0 {
 		return OnlyCommon, nil
@@ -148,8 +146,8 @@ func checkSentinel(name string, err error) error {
 	return nil
 }
 
-// ofItself is the name of err itself, if it has one. An error that cannot be compared is
-// none of those that have.
+// ofItself returns the name of err itself, if it has one. An error that cannot be compared has
+// none.
 func (s *Sentinels) ofItself(err error) (name string, has bool) {
 	if code, ok := err.(adk.Code); ok {
 		return codeSentinel + string(code), true
@@ -159,14 +157,13 @@ func (s *Sentinels) ofItself(err error) (name string, has bool) {
 	return name, has
 }
 
-// sameError compares as errors.Is does; a value that has a part which cannot be
-// compared equals nothing.
+// sameError compares as errors.Is does. A value with a part that cannot be compared equals nothing.
 func sameError(a, b error) (same bool) {
 	defer func() { _ = recover() }()
 	return a == b
 }
 
-// claimedBy names the sentinels that err's own Is method says it is.
+// claimedBy returns the names of the sentinels for which err's own Is method returns true.
 func (s *Sentinels) claimedBy(err error) (names []string) {
 	claimer, ok := err.(interface{ Is(error) bool })
 	if !ok {
@@ -185,7 +182,7 @@ func (s *Sentinels) claimedBy(err error) (names []string) {
 	return names
 }
 
-// find is the error of a name, or nil.
+// find returns the error with a name, or nil.
 func (s *Sentinels) find(name string) error {
 	if code, ok := strings.CutPrefix(name, codeSentinel); ok {
 		return adk.Code(code)
@@ -193,7 +190,8 @@ func (s *Sentinels) find(name string) error {
 	return s.byName[name]
 }
 
-// needsText reports whether a reader may not know the sentinel of that name.
+// needsText reports whether a reader may not know the sentinel with that name, so that its text
+// must be written.
 func needsText(name string) bool {
 	return commonSentinels[name] == nil && !strings.HasPrefix(name, codeSentinel)
 }

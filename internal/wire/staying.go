@@ -7,24 +7,24 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Staying follows what of a trace stays in memory while its crossings are gone through, by
-// whoever plays it or folds it: its records for ever, a value of a stash until another
-// stands in its place or its dispatch is over, what a call or an operation is given until
-// that is done. The zero Staying is ready.
+// Staying estimates how much of a trace stays in memory while its crossings are played or folded
+// one after the other. Records stay for ever. A value of a stash stays until another value replaces
+// it or its dispatch ends. What a call or an operation is given stays until that is done. The zero
+// Staying is ready to use.
 type Staying struct {
-	// Weight is about how many bytes stay.
+	// Weight is the approximate number of bytes that stay.
 	Weight int64
 
-	calls map[int]openCall // that have not returned
-	ops   map[int]int64    // the weight of operations that are not done, of those that are heavy
+	calls map[int]openCall // those that have not returned
+	ops   map[int]int64    // the weight of heavy operations that are not done
 }
 
-// copies are how often plain data is held: by the engine, by who folds what it does, and
-// by what compares or tells it.
+// copies is how often plain data is held: by the engine, by the fold of the run, and by what
+// compares or reports it.
 const copies = 3
 
-// heavy is the weight from which on it is noted what an operation or a report was given:
-// the rest is no more than a few times its text.
+// heavy is the smallest weight of the data of an operation or a report that is counted. Lighter
+// data takes no more than a few times its text.
 const heavy = 4 << 10
 
 // deepest is how deep a path of a stash is followed.
@@ -35,19 +35,19 @@ type openCall struct {
 	depth int
 	given int64 // the weight of what it was given, and of the members of its own sets
 	scope *scope
-	owns  bool // the scope began with it
+	owns  bool // the call began the scope
 }
 
-// scope is what a turn or a dispatch has of its own.
+// scope is the state that belongs to a turn or a dispatch.
 type scope struct {
 	stash    *branch
 	members  int              // of its sets, at most
-	reported map[string]int64 // the weight of calls of tools, by their ids
-	told     int64            // that of texts, of which each is more of what is told
+	reported map[string]int64 // the weight of tool calls, by their ids
+	told     int64            // the weight of texts, which only grows
 }
 
-// Pass takes in a crossing whose line has a weight, and gives how deep it lies where it
-// begins a call; else 0.
+// Pass adds a crossing whose line has the given weight. If x begins a call, Pass returns how deep
+// the call is nested; otherwise it returns 0.
 func (s *Staying) Pass(x *adk.Crossing, w Weight) (depth int) {
 	s.Weight += w.Records
 	switch {
@@ -83,7 +83,7 @@ func (s *Staying) Pass(x *adk.Crossing, w Weight) (depth int) {
 	return 0
 }
 
-// enter takes in that a call begins. A dispatch has copies of what its caller sees (DSP-9).
+// enter adds a call that begins. A dispatch has copies of what its caller sees (DSP-9).
 func (s *Staying) enter(x *adk.Crossing, data int64) (depth int) {
 	above := s.calls[x.Call]
 	c := openCall{depth: above.depth + 1, scope: above.scope, given: copies * data}
@@ -98,13 +98,13 @@ func (s *Staying) enter(x *adk.Crossing, data int64) (depth int) {
 	if s.calls == nil {
 		s.calls = map[int]openCall{}
 	}
-	s.leave(x.ID) // which no engine begins twice
+	s.leave(x.ID) // in case the id is open already, which no engine does
 	s.calls[x.ID] = c
 	s.Weight += c.given
 	return c.depth
 }
 
-// leave takes in that a call has returned.
+// leave removes a call that has returned.
 func (s *Staying) leave(id int) {
 	c, open := s.calls[id]
 	if !open {
@@ -121,14 +121,15 @@ func (s *Staying) leave(id int) {
 	}
 }
 
-// tell takes in a text that is reported behind those before it.
+// tell adds a reported text. It extends the texts before it, so they stay too.
 func (s *Staying) tell(in *scope, weight int64) {
 	if in != nil {
 		s.Weight, in.told = s.Weight+weight, in.told+weight
 	}
 }
 
-// report takes in what is reported of a call of a tool, in the place of what was.
+// report sets the weight of what is reported of a tool call. It replaces what was reported of that
+// call before.
 func (s *Staying) report(in *scope, id string, weight int64) {
 	if in == nil {
 		return
@@ -140,14 +141,15 @@ func (s *Staying) report(in *scope, id string, weight int64) {
 	in.reported[id] = weight
 }
 
-// branch is a place in a stash. Scopes share those that none of them has changed.
+// branch is a node in the tree of a stash. Scopes share branches until one of them changes a
+// branch.
 type branch struct {
-	shares int   // by how many branches and scopes it is held
-	value  int64 // the weight of what was set here
+	shares int   // how many branches and scopes hold it
+	value  int64 // the weight of the value that was set here
 	below  map[string]*branch
 }
 
-// slotWeight is that of an entry of a branch, or of a set.
+// slotWeight is the weight of an entry of a branch or of a set.
 const slotWeight = copies * valueWeight
 
 func (b *branch) share() {
@@ -156,7 +158,7 @@ func (b *branch) share() {
 	}
 }
 
-// weight is that of a branch alone.
+// weight returns the weight of a branch without those below it.
 func (b *branch) weight() int64 {
 	if len(b.below) == 0 {
 		return b.value
@@ -164,12 +166,12 @@ func (b *branch) weight() int64 {
 	return b.value + copies*objectWeight + slotWeight*int64(len(b.below))
 }
 
-// put takes in a value at a path of a stash, which removes what is there where it is nil.
+// put sets the value at a path of a stash. A nil value removes what is there.
 func (s *Staying) put(in *scope, path string, value any, data int64) {
 	if in == nil {
 		return
 	}
-	if deep := strings.Count(path, "."); deep > deepest { // nobody follows it: it weighs what it would
+	if deep := strings.Count(path, "."); deep > deepest { // never followed this deep: count the most that it can weigh
 		s.Weight += copies * (objectWeight + valueWeight) * int64(deep)
 		return
 	}
@@ -205,7 +207,7 @@ func (s *Staying) put(in *scope, path string, value any, data int64) {
 	}
 }
 
-// own is a branch that nobody shares: itself, or another like it.
+// own returns a branch that is not shared: b itself, or a copy of it.
 func (s *Staying) own(b *branch) *branch {
 	switch {
 	case b == nil:
@@ -221,7 +223,7 @@ func (s *Staying) own(b *branch) *branch {
 	return &branch{shares: 1, value: b.value, below: maps.Clone(b.below)}
 }
 
-// drop takes in that one holds a branch no more.
+// drop releases one hold of a branch.
 func (s *Staying) drop(b *branch) {
 	for left := []*branch{b}; len(left) > 0; {
 		b, left = left[len(left)-1], left[:len(left)-1]

@@ -8,20 +8,20 @@ import (
 	"github.com/adkreplay/adkreplay/internal/jsonpointer"
 )
 
-// Placeholder is what stands for a secret in a redacted trace, with its kind and its number
-// among the secrets.
+// Placeholder matches what stands for a secret in a redacted trace. It contains the kind of the
+// secret and its number.
 var Placeholder = regexp.MustCompile(`\[redacted:([a-z0-9-]+):([0-9]+)\]`)
 
-// PlaceholderBegin is what a placeholder begins with.
+// PlaceholderBegin is the prefix of a placeholder.
 const PlaceholderBegin = "[redacted:"
 
-// PlaceholderOf is the placeholder of the secret of that number, of a kind.
+// PlaceholderOf returns the placeholder of the secret with the given kind and number.
 func PlaceholderOf(kind string, number int) string {
 	return PlaceholderBegin + kind + ":" + strconv.Itoa(number) + "]"
 }
 
-// EachText gives the texts of a JSON in their order, each with its place in it, as a JSON
-// pointer. Names are no texts.
+// EachText calls give for each text in a JSON value, in order, with the JSON pointer of its place.
+// Member names are not texts.
 func EachText(value []byte, place string, give func(place, text string)) error {
 	_, err := MapTexts(nil, value, place, func(place, text string) string {
 		give(place, text)
@@ -30,8 +30,8 @@ func EachText(value []byte, place string, give func(place, text string)) error {
 	return err
 }
 
-// MapTexts appends a JSON with other texts: to gives, of each place and the text there, the
-// one to be there.
+// MapTexts appends the JSON value to out, with each text replaced by what to returns for its place
+// and text.
 func MapTexts(out, value []byte, place string, to func(place, text string) string) ([]byte, error) {
 	if len(value) == 0 {
 		return out, nil

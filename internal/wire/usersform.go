@@ -6,10 +6,10 @@ import (
 	"reflect"
 )
 
-// FormOf is the form of the errors of a user's type E, or of a pointer to a struct: of a
-// struct its exported fields, texts as they are and the others as JSON, but for zero ones
-// and what JSON does not hold; of any other type the whole of it. A field that is an error
-// is what the error wraps, and given back as that.
+// FormOf returns the form of the errors of a user's type E, which may be a pointer to a struct. Of
+// a struct it keeps the exported fields: texts unchanged and other values as JSON, except for zero
+// values and values that JSON cannot hold. Of any other type it keeps the whole value. A field of
+// type error is not kept; on rebuilding, it is set to the error that the original wrapped.
 func FormOf[E error]() ErrorForm {
 	of := reflect.TypeFor[E]()
 	form := formOf(
@@ -26,7 +26,7 @@ func FormOf[E error]() ErrorForm {
 	return form
 }
 
-// whyNothingIsKept is why the values of a type cannot be made again; nil where they can.
+// whyNothingIsKept returns why the values of a type cannot be rebuilt, or nil if they can.
 func whyNothingIsKept(of reflect.Type) error {
 	whole := of
 	if of.Kind() == reflect.Pointer {
@@ -47,7 +47,7 @@ func whyNothingIsKept(of reflect.Type) error {
 		"answer with a sentinel of your own, or with a member that says what its code was", of)
 }
 
-// theWhole is the name of the text of what is no struct.
+// theWhole is the name of the text of a value that is not a struct.
 const theWhole = "value"
 
 var anError = reflect.TypeFor[error]()
@@ -67,7 +67,7 @@ func partsOf(v reflect.Value) map[string]string {
 	return with
 }
 
-// partText is a value as a text; empty for what JSON does not hold.
+// partText returns a value as a text, or "" if JSON cannot hold the value.
 func partText(v reflect.Value) string {
 	if v.Kind() == reflect.String {
 		return v.String()
@@ -79,8 +79,8 @@ func partText(v reflect.Value) string {
 	return string(data)
 }
 
-// fill gives v the parts of an error. What does not fit is left as it is: the error then
-// does not give the same again.
+// fill sets v from the parts of an error. A part that does not fit is skipped; the rebuilt error
+// then does not split into the same parts, and forms.built rejects it.
 func fill(v reflect.Value, with map[string]string, cause error) {
 	if v.Kind() != reflect.Struct {
 		fillPart(v, with[theWhole])

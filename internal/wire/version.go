@@ -6,10 +6,9 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// VersionOfWait is the first version in which waiting for strands is told,
-// versionOfFaults that in which errors have their faults, versionOfRepeats that in which
-// asks name what earlier ones said, versionOfForms that in which errors have types, and
-// versionOfSums that in which the digests of states are made of sums that are carried on.
+// The versions of the format that first had a feature: recording waits for strands (VersionOfWait),
+// faults in errors (versionOfFaults), references to earlier texts (versionOfRepeats), types of
+// errors (versionOfForms), and digests of states made of running sums (versionOfSums).
 const (
 	VersionOfWait    = 2
 	versionOfFaults  = 3
@@ -18,33 +17,32 @@ const (
 	versionOfSums    = 5
 )
 
-// isSince reports whether a version of the format is the first one of something, or a later
-// one; version 0 is today's.
+// isSince reports whether version is first or later. Version 0 is today's.
 func isSince(version, first int) bool { return version == 0 || version >= first }
 
-// HasSums reports whether the digests of states are today's in a version of the format.
+// HasSums reports whether a version of the format computes the digests of states as today's does.
 func HasSums(version int) bool { return isSince(version, versionOfSums) }
 
 // hasForms reports whether errors have types in a version of the format.
 func hasForms(version int) bool { return isSince(version, versionOfForms) }
 
-// hasRepeats reports whether a line of a version of the format may name what another said.
+// hasRepeats reports whether a line in a version of the format may refer to another line's text.
 func hasRepeats(version int) bool { return isSince(version, versionOfRepeats) }
 
 // hasFaults reports whether errors have their faults in a version of the format.
 func hasFaults(version int) bool { return isSince(version, versionOfFaults) }
 
-// versionOfWords is the first version in which kinds and members have the names of
-// today, and formerWords are those that had others before.
+// versionOfWords is the first version in which kinds and members have today's names.
 const versionOfWords = 3
 
-// A word of a format stays what it was, whatever today's kinds are called.
+// formerWords maps today's words to those of versions before versionOfWords. They never change,
+// whatever today's kinds are called.
 var formerWords = map[string]string{"state": "sight", MemberStandalone: "alone"}
 
-// laterKinds are the versions that kinds came with of which the first knew nothing.
+// laterKinds maps kinds that the first version did not have to the version that added them.
 var laterKinds = map[string]int{"wait": VersionOfWait}
 
-// WordIn is what a version of the format calls a kind or a member; version 0 is today's.
+// WordIn returns what a version of the format calls a kind or a member. Version 0 is today's.
 func WordIn(version int, word string) string {
 	if former, renamed := formerWords[word]; renamed && isOld(version) {
 		return former
@@ -52,8 +50,8 @@ func WordIn(version int, word string) string {
 	return word
 }
 
-// WordOf is what the kind or the member is called today that a version of the format
-// calls so; a word that the version does not know is empty.
+// WordOf returns today's name for a word of a version of the format. It returns "" for a word that
+// this version does not have.
 func WordOf(version int, word string) string {
 	if !isOld(version) {
 		return word
@@ -71,10 +69,9 @@ func WordOf(version int, word string) string {
 
 func isOld(version int) bool { return !isSince(version, versionOfWords) }
 
-// Knows is the error of a line of a kind that a version of the format does not
-// know.
+// Knows returns an error if a version of the format does not have a kind.
 func Knows(version int, kind adk.Kind) error {
-	if version >= VersionOfWait { // the last one that brought a kind
+	if version >= VersionOfWait { // the last version that added a kind
 		return nil
 	}
 	if first := laterKinds[kind.String()]; version < first {

@@ -8,43 +8,43 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// This file says what lines take in memory once they are crossings, before anything is
-// made of them: who holds a trace whole and who reads it line by line count alike.
+// This file estimates how much memory lines take as crossings, before anything else is built from
+// them. A reader that holds a trace whole and one that reads it line by line use the same estimate.
 
-// Weight is about how many bytes a line takes.
+// Weight is the approximate number of bytes of a line in memory.
 type Weight struct {
-	// Data are its values, and the text of those that have others in them.
+	// Data counts its values, and the text of values that contain others.
 	Data int64
-	// Records are the records that are new in it, with their text.
+	// Records counts the records that are new in the line, with their text.
 	Records int64
 }
 
-// All is all of it.
+// All returns the sum of the parts.
 func (w Weight) All() int64 { return w.Data + w.Records }
 
-// What things take, in bytes, about.
+// Approximate sizes in bytes.
 const (
 	valueWeight  = 64
-	memberWeight = 256  // of a member of the line, beyond those that lines have
-	objectWeight = 256  // more, of an object with members: a map of one takes as much as one of eight
-	recordWeight = 384  // of a record with its own members
-	toolWeight   = 1536 // more, of a value within those of a tool, whose schema is compiled
+	memberWeight = 256  // of each member of the line beyond usualMembers
+	objectWeight = 256  // added for an object with members: a map of one takes as much as one of eight
+	recordWeight = 384  // of a record and its own members
+	toolWeight   = 1536 // added for each value within a tool, whose schema is compiled
 
 	usualMembers = 32
 )
 
-// Weight is that of the line, of which nothing has to be read yet.
+// Weight estimates the weight of the line that Scan read. The crossing need not be decoded.
 func (d *Decoder) Weight() Weight {
 	w := Weight{Data: valueWeight*int64(d.Values) + memberWeight*int64(max(0, len(d.Members)-usualMembers))}
 	var x adk.Crossing
-	if d.Values == 0 || d.KindAndPhase(&x) != nil { // of most lines no member holds another value
+	if d.Values == 0 || d.KindAndPhase(&x) != nil { // in most lines no member contains other values
 		return w
 	}
 	fields := x.Kind.Fields(x.Phase)
 	for _, m := range d.Members {
 		use := FieldNamed(fields, m.Name)
 		switch {
-		case use == nil || use.Field == adk.FieldJSON || m.Value[0] != '{' && m.Value[0] != '[': // what is held as it is
+		case use == nil || use.Field == adk.FieldJSON || m.Value[0] != '{' && m.Value[0] != '[': // held as it is
 		case use.Field == adk.FieldRecord:
 			w.records(m.Value, 0)
 		case use.Field == adk.FieldRecords:
@@ -56,8 +56,8 @@ func (d *Decoder) Weight() Weight {
 	return w
 }
 
-// records takes in a member whose records lie in so many lists. What only names a record
-// takes no more than its text.
+// records adds a member whose records are nested in the given number of lists. A reference to an
+// earlier record weighs no more than its text.
 func (w *Weight) records(text []byte, lists int) {
 	in, isTool, before := 0, false, w.Records
 	for at, mark := range marks(text) {
@@ -72,7 +72,7 @@ func (w *Weight) records(text []byte, lists int) {
 		case '}', ']':
 			in--
 		case ',':
-			if in == lists+1 { // behind the record's number
+			if in == lists+1 { // after the record's number
 				w.Records += recordWeight
 				isTool = mayBeTool(text[at+1:])
 			}
@@ -95,7 +95,7 @@ func (w *Weight) records(text []byte, lists int) {
 	}
 }
 
-// otherKinds are how the records begin that are no tools, behind their number.
+// otherKinds are how records that are not tools begin, after their number.
 var otherKinds = func() (begin []string) {
 	kinds := []adk.RecordKind{adk.RecordMedia}
 	for _, of := range adk.Collections() {
@@ -109,12 +109,13 @@ var otherKinds = func() (begin []string) {
 	return begin
 }()
 
-// mayBeTool reports whether what follows is not certainly another record.
+// mayBeTool reports whether the record could be a tool: it does not begin like a record of another
+// kind.
 func mayBeTool(rest []byte) bool {
 	return !slices.ContainsFunc(otherKinds, func(begin string) bool { return bytes.HasPrefix(rest, []byte(begin)) })
 }
 
-// objectsIn are the objects in JSON that have members.
+// objectsIn counts the objects in JSON that have members.
 func objectsIn(text []byte) (count int64) {
 	for at, mark := range marks(text) {
 		if mark == '{' && !ends(text[at+1:]) {
@@ -124,10 +125,10 @@ func objectsIn(text []byte) (count int64) {
 	return count
 }
 
-// ends reports whether a container ends with what follows.
+// ends reports whether rest begins with the end of a container.
 func ends(rest []byte) bool { return len(rest) > 0 && (rest[0] == '}' || rest[0] == ']') }
 
-// marks are the brackets and commas of JSON, with their places, but for those in strings.
+// marks iterates over the brackets and commas of JSON outside strings, with their positions.
 func marks(text []byte) iter.Seq2[int, byte] {
 	return func(yield func(int, byte) bool) {
 		for at := 0; at < len(text); at++ {
