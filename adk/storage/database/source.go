@@ -84,8 +84,8 @@ const (
 	// selectKnown reads no bodies.
 	selectKnown = `select key_hash, null, null from records where tenant = $1 and session = $2 and collection = $3 and key_hash in (`
 
-	// takePositions reserves $4 positions of a collection, and locks it. putRecord takes the
-	// reserved position that has $5 positions between it and next.
+	// takePositions reserves $4 positions of a collection, and locks it. putRecord takes the reserved
+	// position that has $5 others behind it.
 	takePositions = `insert into positions (tenant, session, collection, next) values ($1, $2, $3, $4)
 		on conflict (tenant, session, collection) do update set next = positions.next + excluded.next`
 	putRecord = `insert into records (tenant, session, collection, key_hash, pos, body, digest, turn_id, dispatch_id, written_at)
