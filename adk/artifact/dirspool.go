@@ -116,7 +116,7 @@ func (s *DirSpool) name(entry dirEntry) error {
 		return err
 	}
 	if known {
-		_ = s.root.Remove(before.File) // an open reader goes on reading
+		_ = s.root.Remove(before.File) // who has it open goes on reading
 	}
 	return nil
 }

@@ -183,7 +183,7 @@ func (h *Host) recant(ctx context.Context, id DeliveryID) {
 	}
 }
 
-// isUnanswered reports whether an error leaves open if the store did what it was asked.
+// isUnanswered reports whether an error leaves open what the store has done.
 func isUnanswered(err error) bool { return err != nil && !errors.As(err, new(*adk.Error)) }
 
 // acceptance is what a host knows about the acceptance of a delivery; the zero value means nothing.
@@ -441,7 +441,7 @@ func (h *Host) setBack() int {
 	defer h.mu.Unlock()
 	maps.DeleteFunc(h.refused, func(_ SessionID, since time.Time) bool {
 		age := now.Sub(since)
-		return age < 0 || age >= MaxRetryPause // the clock may have run back
+		return age < 0 || age >= MaxRetryPause // clocks run back
 	})
 	return len(h.refused) + len(h.stalled)
 }

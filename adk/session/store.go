@@ -17,9 +17,9 @@ import (
 // concurrent use by all hosts that share the sessions. TestStore checks an implementation.
 //
 // Times are the host's. A store that many machines share, however, ends leases by its own clock; a
-// lease then lasts as long as from now until until. Any clock may run back. A lease that ends later
-// than one taken now would is therefore over, and a delivery that waits for longer than any pause
-// lasts is due (Accepted.Due).
+// lease then lasts as long as from now until until. Any clock may run back. A lease that was taken
+// further in the future than it lasts is therefore over, and a delivery that waits for longer than
+// any pause lasts is due (Accepted.Due).
 //
 // Methods that take a claim return E_SESSION_LEASE_LOST, without changing anything, if another host
 // has claimed the session since. A session in an unknown format is E_SESSION_FORMAT.
@@ -95,7 +95,7 @@ type Store interface {
 type Claim struct {
 	SessionID
 	Owner string
-	// Epoch counts the claims of the session.
+	// Epoch rises with each claim of the session.
 	Epoch int64
 	// Lease is how long the lease lasts after it was taken or renewed.
 	Lease time.Duration

@@ -114,7 +114,7 @@ func (v *visit) goOn(ctx context.Context, l Loaded) error {
 	}
 	ctx, cancel := lasting(ctx)
 	defer cancel()
-	_ = v.host.config.Store.Fail(ctx, v.claim, Failure{Delivery: l.Next.ID, Attempt: l.Next.Attempts, GiveBack: true, At: asMillis(v.host.now())}) // if this fails, the attempt counts
+	_ = v.host.config.Store.Fail(ctx, v.claim, Failure{Delivery: l.Next.ID, Attempt: l.Next.Attempts, GiveBack: true, At: asMillis(v.host.now())}) // else it counts
 	return err
 }
 

@@ -182,7 +182,7 @@ func (db *DB) transactOn(ctx context.Context, pool *sql.DB, f func(*sql.Tx) erro
 		if err != nil {
 			return err
 		}
-		defer func() { _ = tx.Rollback() }() // also if f panics; after a commit it does nothing
+		defer func() { _ = tx.Rollback() }() // also where f does not return; behind a commit it does nothing
 		if err := f(tx); err != nil {
 			return err
 		}

@@ -24,7 +24,7 @@ func (m moment) wall() time.Time {
 // result is later by the length of the jump.
 func in(zone *time.Location, wall time.Time) time.Time {
 	t := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), wall.Nanosecond(), zone)
-	if missing := wall.Sub(asWall(t)); missing > 0 { // time.Date used the offset from before the jump
+	if missing := wall.Sub(asWall(t)); missing > 0 { // t lies before the jump
 		t = t.Add(missing)
 	}
 	return t
