@@ -9,41 +9,42 @@ import (
 	"github.com/adkreplay/adkreplay/internal/httpform"
 )
 
-// body is the body of an answer, whose pieces are told as they are read: each before
-// its last byte is handed out, and one that was never finished when the reading ends.
+// body is the body of an answer that reports its pieces to the exchange as they are read. A piece
+// is reported before its last byte is handed out; an unfinished piece is reported when the reading
+// ends.
 //
-// No byte is held back: what has come is handed out at once, but at most up to the end
-// of a piece at a time, so that what a reader does between two pieces is told between
-// them, however the network cut them.
+// No byte is held back: what has arrived is handed out at once, but one Read never goes beyond the
+// end of a piece. So what a reader does between two pieces is recorded between them, however the
+// network cut them.
 type body struct {
 	x       *adk.Exchange
 	resp    *http.Response
 	from    io.ReadCloser
 	form    httpform.Form
 	split   httpform.Splitter
-	rest    []byte // what was read beyond the end of a piece
-	restErr error  // what follows it
-	failed  error  // what the reading broke with
-	left    int64  // how much is still to come, where the head said so; else -1
+	rest    []byte // read beyond the end of a piece
+	restErr error  // the error that follows rest
+	failed  error  // the error that ended the reading
+	left    int64  // bytes still to come by Content-Length; -1 if unknown
 
-	mu    sync.Mutex // Close may come beside Read
-	piece holder     // the piece that is under way
-	held  int64      // bytes of pieces that were told
+	mu    sync.Mutex // Close may run concurrently with Read
+	piece holder     // the current piece
+	held  int64      // bytes of the pieces reported so far
 	most  int64
-	told  bool // the end was told
+	told  bool // the end was reported
 }
 
 func newBody(x *adk.Exchange, resp *http.Response, most int64) io.ReadCloser {
 	b := &body{x: x, resp: resp, from: resp.Body, form: httpform.FormOf(resp.Header.Get("Content-Type")), left: resp.ContentLength, most: most, piece: holder{most: most}}
 	b.split.Form = b.form
-	if b.left == 0 { // nobody has said it: see hasNoBody
+	if b.left == 0 { // a length of 0 that was not announced, see hasNoBody
 		b.left = -1
 	}
 	return b
 }
 
-// Read reads at most up to the end of a piece. What it breaks with it says again to who
-// reads on, as bodies of the network do.
+// Read reads at most up to the end of a piece. After an error it returns the same error again, as
+// bodies of the network do.
 func (b *body) Read(p []byte) (int, error) {
 	switch {
 	case len(p) == 0:
@@ -67,11 +68,11 @@ func (b *body) Read(p []byte) (int, error) {
 		if n > 0 {
 			return n, nil
 		}
-		n, err = b.more(p) // the piece had ended before
+		n, err = b.more(p) // the end belonged to bytes handed out before
 	}
 	b.take(p[:n])
 	if b.left == 0 && b.restErr == nil && (err == nil || err == io.EOF) && len(b.resp.Trailer) == 0 {
-		b.tellEnd(io.EOF) // which not every client reads to; trailers come with it
+		b.tellEnd(io.EOF) // not every client reads on to EOF; trailers come with EOF
 	}
 	if err != nil {
 		b.tellEnd(asClientSays(b.resp.Request, err, readingBody))
@@ -83,7 +84,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// more gives what was read before and not handed out, or reads.
+// more returns bytes that were read but not handed out yet, or reads.
 func (b *body) more(p []byte) (n int, err error) {
 	if err := b.x.Broken(); err != nil {
 		return 0, err
@@ -99,7 +100,7 @@ func (b *body) more(p []byte) (n int, err error) {
 	return n, err
 }
 
-// keepRest keeps what lies behind the end of a piece, before what was kept already.
+// keepRest keeps what lies behind the end of a piece, ahead of what was kept already.
 func (b *body) keepRest(rest []byte, err error) {
 	if len(rest) > 0 {
 		b.rest = append(append([]byte(nil), rest...), b.rest...)
@@ -109,7 +110,7 @@ func (b *body) keepRest(rest []byte, err error) {
 	}
 }
 
-// take adds bytes to the piece that is under way. mu is held.
+// take adds bytes to the current piece. The caller holds mu.
 func (b *body) take(data []byte) {
 	if b.told {
 		return
@@ -120,7 +121,7 @@ func (b *body) take(data []byte) {
 	_, _ = b.piece.Write(data) // never fails
 }
 
-// tellPiece tells the piece that was under way. mu is held.
+// tellPiece reports the current piece. The caller holds mu.
 func (b *body) tellPiece(open bool) {
 	if b.told || b.piece.n == 0 {
 		return
@@ -134,7 +135,7 @@ func (b *body) tellPiece(open bool) {
 	b.piece = holder{most: b.most - b.held}
 }
 
-// tellEnd tells the last piece and the end, once. mu is held.
+// tellEnd reports the last piece and the end, once. The caller holds mu.
 func (b *body) tellEnd(err error) {
 	if b.told {
 		return
@@ -158,10 +159,10 @@ func (b *body) tellTrailers() {
 	}
 }
 
-// errStopped is what is told of an answer that nobody reads to its end.
+// errStopped is reported for an answer that is not read to its end.
 var errStopped = &adk.Error{Code: adk.E_ASK_STOPPED, Message: "the body was closed before its end"}
 
-// Close ends the reading.
+// Close closes the body, and reports E_ASK_STOPPED if its end was not reported yet.
 func (b *body) Close() error {
 	b.mu.Lock()
 	b.tellEnd(errStopped)

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// What http.Client adds to the error of a transport when its Timeout has passed.
+// These are the texts that http.Client adds to a transport's error when its Timeout has passed.
 const (
 	awaitingHead = " (Client.Timeout exceeded while awaiting headers)"
 	readingBody  = " (Client.Timeout or context cancellation while reading body)"
 )
 
-// clientTimeout is an error as the caller of an http.Client is given it whose Timeout has
-// passed. A replay takes no time, so that the client itself does not say it there: it is
-// told in the place of the error without.
+// clientTimeout is an error in the form in which http.Client returns it after its Timeout. A replay
+// takes no time, so the client does not add its text there; therefore the recording has the error
+// with the text.
 type clientTimeout struct {
 	error
 	during string
@@ -26,10 +26,10 @@ func (e *clientTimeout) Is(as error) bool { return as == context.DeadlineExceede
 func (e *clientTimeout) Timeout() bool    { return true }
 func (e *clientTimeout) Temporary() bool  { return true }
 
-// asClientSays is what is told of an error: with what an http.Client adds, where it is the
-// client's Timeout that has passed. Around a transport that is not its own, a client
-// closes the request's Cancel then; a deadline of the caller's leaves it open. Which of
-// the context's end and Cancel a transport sees first differs from time to time.
+// asClientSays returns the error to record: with what http.Client adds if the client's Timeout has
+// passed. Around a custom transport, the client then closes the request's Cancel, while a deadline
+// of the caller leaves it open. Which of the two a transport sees first, the end of the context or
+// Cancel, varies from run to run.
 func asClientSays(req *http.Request, err error, during string) error {
 	if req == nil || req.Cancel == nil || err == io.EOF {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/canonical"
 )
 
-// headJSON is the head of an answer, which httpform.ReadHead reads.
+// headJSON returns the head of an answer in the form that httpform.ReadHead reads.
 func headJSON(resp *http.Response) json.RawMessage {
 	headers := valuesOf(resp.Header, unheldAnswerHeader)
 	headers.set("location", withoutSecrets)
@@ -28,10 +28,10 @@ func headJSON(resp *http.Response) json.RawMessage {
 	return o.Close()
 }
 
-// trailersJSON are the trailers that have come; nil where there are none to tell.
+// trailersJSON returns the trailers that have arrived; nil if there are none to record.
 func trailersJSON(resp *http.Response) json.RawMessage {
 	came := maps.Clone(resp.Trailer)
-	maps.DeleteFunc(came, func(_ string, values []string) bool { return len(values) == 0 }) // announced, and not sent
+	maps.DeleteFunc(came, func(_ string, values []string) bool { return len(values) == 0 }) // announced, but not sent
 	trailers := valuesOf(came, unheldAnswerHeader)
 	if len(trailers) == 0 {
 		return nil

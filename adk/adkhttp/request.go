@@ -19,14 +19,14 @@ import (
 	"github.com/adkreplay/adkreplay/internal/httpform"
 )
 
-// requestJSON is what is told of a request: method, path, query and headers, and the body
-// in one of three members: body where it is compact JSON of an object or a list, text where
-// it is any other text, and base64. It is a line as it is, as unheld.ErrIsLine says in the
-// place of no error.
+// requestJSON returns what is recorded of a request: method, path, query and headers, and the body
+// in one of three members: body if it is compact JSON of an object or a list, text if it is any
+// other text, and base64 otherwise. On success it returns unheld.ErrIsLine in place of nil, which
+// says that the JSON is a finished line.
 func (t *transport) requestJSON(req *http.Request, read bodyReader) (json.RawMessage, error) {
 	room := 1 << 9
 	if req.ContentLength > 0 {
-		room += int(min(req.ContentLength, t.maxBody, 1<<30)) // a larger one grows
+		room += int(min(req.ContentLength, t.maxBody, 1<<30)) // the buffer grows for a larger body
 	}
 	o := canonical.Open(make([]byte, 0, room))
 	o.Text("method", cmp.Or(req.Method, http.MethodGet))
@@ -41,11 +41,12 @@ func (t *transport) requestJSON(req *http.Request, read bodyReader) (json.RawMes
 	return o.Close(), unheld.ErrIsLine
 }
 
-// bodyReader appends the body of a request. unheld stands for one that is not held.
+// bodyReader appends the body of a request to dst. If the body is not kept, unheld is the JSON that
+// stands for it.
 type bodyReader func(dst []byte, req *http.Request) (all []byte, unheld json.RawMessage, err error)
 
-// writeBody writes the body of a request. It is read to where it stands if it is JSON:
-// copying and looking through it is most of what telling a request costs.
+// writeBody writes the body of a request. It reads the body straight into the output, so that a
+// JSON body need not be copied: copying and checking it is most of what recording a request costs.
 func writeBody(o *canonical.ObjectWriter, req *http.Request, read bodyReader, boundary string) error {
 	end := len(o.Out)
 	o.Field("body")
@@ -62,7 +63,7 @@ func writeBody(o *canonical.ObjectWriter, req *http.Request, read bodyReader, bo
 	case unheld != nil:
 		o.Out = append(all[:begin], unheld...)
 	case httpform.IsCompact(body):
-		o.Out = append(all[:begin], body...) // where it stands already
+		o.Out = append(all[:begin], body...) // the bytes are in place already
 	case httpform.IsText(body):
 		text := string(body)
 		if isForm(req) {
@@ -78,8 +79,9 @@ func writeBody(o *canonical.ObjectWriter, req *http.Request, read bodyReader, bo
 	return nil
 }
 
-// requestBody appends the body of a request, of which it reads a copy, or puts what it
-// read in the place of the rest. unheld stands for a body that is too long.
+// requestBody appends the body of a request. It reads a copy from GetBody if there is one;
+// otherwise it reads the body and puts what it has read in front of the rest again. If the body is
+// too long, unheld stands for it.
 func (t *transport) requestBody(dst []byte, req *http.Request) (all []byte, unheld json.RawMessage, err error) {
 	switch {
 	case !hasBody(req):
@@ -96,7 +98,7 @@ func (t *transport) requestBody(dst []byte, req *http.Request) (all []byte, unhe
 	}
 	var read bytes.Buffer
 	_, failed := io.Copy(&read, io.LimitReader(req.Body, req.ContentLength))
-	rest := io.Reader(req.Body) // in case that there is more than it said
+	rest := io.Reader(req.Body) // in case the body is longer than announced
 	if failed != nil {
 		rest = failingReader{failed}
 	}
@@ -111,7 +113,7 @@ type failingReader struct{ err error }
 
 func (r failingReader) Read([]byte) (int, error) { return 0, r.err }
 
-// hold appends a whole body, up to what is held; of a longer one it has the length and
+// hold appends a whole body. Of a body that is longer than t.maxBody, unheld has the length and the
 // hash.
 func (t *transport) hold(dst []byte, from io.Reader) (all []byte, unheld json.RawMessage, err error) {
 	h := holder{most: t.maxBody, begin: len(dst), bytes: dst}
@@ -121,13 +123,13 @@ func (t *transport) hold(dst []byte, from io.Reader) (all []byte, unheld json.Ra
 	return h.bytes, h.unheld(), nil
 }
 
-// holder keeps what is written to it, up to a bound; beyond that a hash.
+// holder keeps the bytes that are written to it, up to most; beyond that it keeps only a hash.
 type holder struct {
 	most  int64
 	n     int64
-	begin int       // how many bytes stood before the first that was written
-	bytes []byte    // with these
-	hash  hash.Hash // nil within the bound
+	begin int       // length of bytes before the first write
+	bytes []byte    // what was there before, and what was written
+	hash  hash.Hash // nil as long as n is at most most
 }
 
 // Write never fails.
@@ -139,7 +141,7 @@ func (h *holder) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// WriteString is Write.
+// WriteString is like Write.
 func (h *holder) WriteString(text string) (int, error) {
 	if h.taken(len(text)) {
 		return io.WriteString(h.hash, text)
@@ -148,7 +150,7 @@ func (h *holder) WriteString(text string) (int, error) {
 	return len(text), nil
 }
 
-// taken counts n bytes more, and reports whether they are beyond the bound.
+// taken counts n more bytes, and reports whether the bound is exceeded.
 func (h *holder) taken(n int) bool {
 	h.n += int64(n)
 	if h.hash == nil && h.n > h.most {
@@ -159,7 +161,7 @@ func (h *holder) taken(n int) bool {
 	return h.hash != nil
 }
 
-// unheld says what is not held; nil if everything is.
+// unheld returns the JSON that stands for bytes that are not kept; nil if all are kept.
 func (h *holder) unheld() json.RawMessage {
 	if h.hash == nil {
 		return nil
@@ -167,12 +169,12 @@ func (h *holder) unheld() json.RawMessage {
 	return adk.Unheld(fmt.Sprintf("%d bytes with the SHA-256 %s, which are more than %d", h.n, hex.EncodeToString(h.hash.Sum(nil)), h.most))
 }
 
-// queryOf is a query by its names.
+// queryOf returns the parameters of a query, without secret values.
 func queryOf(raw string) toldValues {
 	if raw == "" {
 		return nil
 	}
-	values, _ := url.ParseQuery(raw) // what of it can be read
+	values, _ := url.ParseQuery(raw) // an error leaves the readable part
 	for name := range values {
 		if httpform.IsSecretParameter(name) {
 			values[name] = []string{httpform.LeftOut}

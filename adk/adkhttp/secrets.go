@@ -9,11 +9,11 @@ import (
 	"github.com/adkreplay/adkreplay/internal/httpform"
 )
 
-// This file says what of a request or an answer is never told.
+// This file says which parts of a request or an answer are never recorded.
 
-// unheldRequestHeader reports whether a header, in small letters, is none to tell: a
-// secret, what is another one on each machine and each time, and what follows from the
-// body, whose hash is another one too where an id in it is.
+// unheldRequestHeader reports whether a header, whose name is in lowercase, is not recorded:
+// secrets, values that differ on each machine or each time, and values derived from the body, since
+// a hash changes with every id in the body.
 func unheldRequestHeader(name string) bool {
 	switch name {
 	case "user-agent", "traceparent", "tracestate", "baggage", "content-length", "x-request-id", "x-client-request-id", "x-server-timeout", "amz-sdk-invocation-id",
@@ -23,14 +23,15 @@ func unheldRequestHeader(name string) bool {
 	return httpform.IsSecretHeader(name) || isOfSigning(name) || strings.HasPrefix(name, "x-stainless-") || strings.HasPrefix(name, "x-b3-") || strings.HasPrefix(name, "idempotency")
 }
 
-// idempotencyKey is the key by which a server knows a request again; empty where there is none. Neither
-// of its headers is told: one is another each time, and the other is named as a secret is.
+// idempotencyKey returns the key by which a server recognizes a repeated request; empty if there is
+// none. Neither of its headers is recorded: one differs each time, and the other has the name of a
+// secret.
 func idempotencyKey(headers http.Header) string {
 	return cmp.Or(headers.Get("Idempotency-Key"), headers.Get("X-Idempotency-Key"))
 }
 
-// isOfSigning reports whether a header, in small letters, signs a request, or is when it was
-// signed, or what keeps two of them apart.
+// isOfSigning reports whether a header, whose name is in lowercase, belongs to the signing of a
+// request: a signature, its time, or a nonce.
 func isOfSigning(name string) bool {
 	switch name {
 	case "date", "x-date", "x-amz-date", "x-ms-date", "x-goog-date", "x-acs-date":
@@ -39,8 +40,8 @@ func isOfSigning(name string) bool {
 	return strings.Contains(name, "signature") || strings.HasSuffix(name, "timestamp") || strings.HasSuffix(name, "nonce")
 }
 
-// unheldAnswerHeader is unheldRequestHeader for an answer. Challenges are no secrets,
-// and clients act on them.
+// unheldAnswerHeader is unheldRequestHeader for an answer. Challenges are recorded: they are no
+// secrets, and clients act on them.
 func unheldAnswerHeader(name string) bool {
 	switch name {
 	case "www-authenticate", "proxy-authenticate":
@@ -51,7 +52,7 @@ func unheldAnswerHeader(name string) bool {
 	return httpform.IsSecretHeader(name) || strings.Contains(name, "ratelimit") || strings.HasSuffix(name, "processing-ms")
 }
 
-// withoutSecrets is a URL without the values of its query that are never told.
+// withoutSecrets returns a URL without its user and without the secret values of its query.
 func withoutSecrets(text string) string {
 	to, err := url.Parse(text)
 	if err != nil {
@@ -71,18 +72,19 @@ func withoutSecrets(text string) string {
 	return to.String()
 }
 
-// isForm reports whether a body has the form of a query.
+// isForm reports whether the body of a request is a form, encoded like a query.
 func isForm(req *http.Request) bool {
 	kind, _, _ := strings.Cut(req.Header.Get("Content-Type"), ";")
 	return strings.EqualFold(strings.TrimSpace(kind), "application/x-www-form-urlencoded")
 }
 
-// leftOutOfForm is httpform.LeftOut within a text, in which the patterns of a redaction look for values
+// leftOutOfForm replaces httpform.LeftOut within a text. The patterns of a redaction look for
+// values behind secret names; this one is too short to match.
 // behind such names: it is too short to be one.
 const leftOutOfForm = "…"
 
-// formWithoutSecrets is a form without the values that are never told; all else is as it was
-// written. Who asks for a token sends a secret in it, or what was signed at this very moment.
+// formWithoutSecrets returns a form without its secret values and otherwise unchanged. A request
+// for a token, for example, carries a secret in its form, or a text that was signed just now.
 func formWithoutSecrets(text string) string {
 	fields := strings.Split(text, "&")
 	for i, field := range fields {

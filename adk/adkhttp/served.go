@@ -12,7 +12,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/httpform"
 )
 
-// served gives an answer that is not the world's, through the same hands as one that is.
+// served returns an answer from the recording. It goes through the same body type as an answer from
+// the network.
 func (t *transport) served(x *adk.Exchange, req *http.Request) (*http.Response, error) {
 	first, ok, err := x.Next()
 	var status int
@@ -47,7 +48,7 @@ func (t *transport) served(x *adk.Exchange, req *http.Request) (*http.Response, 
 
 var errNoHead = &adk.Error{Code: adk.E_UNANSWERED, Message: "what was recorded of the answer has no status"}
 
-// responseOf is an answer with a head.
+// responseOf makes a response with a head.
 func responseOf(status int, headers http.Header, req *http.Request) *http.Response {
 	if headers == nil {
 		headers = http.Header{}
@@ -55,7 +56,7 @@ func responseOf(status int, headers http.Header, req *http.Request) *http.Respon
 	resp := &http.Response{StatusCode: status, Status: strconv.Itoa(status) + " " + http.StatusText(status),
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: headers, ContentLength: -1, Request: req}
 	resp.Trailer = announced(resp.Header.Get("Trailer"))
-	resp.Header.Del("Trailer") // clients have it there alone
+	resp.Header.Del("Trailer") // clients expect the names only in resp.Trailer
 	if length := resp.Header.Get("Content-Length"); length != "" {
 		if n, err := strconv.ParseInt(length, 10, 64); err == nil {
 			resp.ContentLength = n
@@ -64,7 +65,7 @@ func responseOf(status int, headers http.Header, req *http.Request) *http.Respon
 	return resp
 }
 
-// announced are the trailers that a head says will come.
+// announced returns the trailers that a head announces, without values.
 func announced(names string) http.Header {
 	if names == "" {
 		return nil
@@ -76,8 +77,8 @@ func announced(names string) http.Header {
 	return trailer
 }
 
-// quickRetry lets no client wait before it asks a second time: the time has passed
-// already. Clients that read neither header, as that of Gemini, wait all the same.
+// quickRetry tells a client to retry without waiting, since the time has passed in the recorded
+// run. A client that reads neither header, as Gemini's, waits all the same.
 func quickRetry(resp *http.Response) {
 	if resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusRequestTimeout || resp.StatusCode == http.StatusConflict || resp.StatusCode >= 500 {
 		resp.Header.Set("Retry-After-Ms", "0")
@@ -85,7 +86,7 @@ func quickRetry(resp *http.Response) {
 	}
 }
 
-// servedBody gives the bytes of an answer's pieces, and then its end.
+// servedBody returns the bytes of the recorded pieces, and then the end.
 type servedBody struct {
 	x    *adk.Exchange
 	resp *http.Response
@@ -115,7 +116,7 @@ func (b *servedBody) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// addTrailers gives the answer the trailers that a piece has.
+// addTrailers adds the trailers of a piece to the answer.
 func (b *servedBody) addTrailers(raw json.RawMessage) error {
 	if raw == nil {
 		return nil
@@ -128,5 +129,5 @@ func (b *servedBody) addTrailers(raw json.RawMessage) error {
 	return err
 }
 
-// Close closes nothing: nobody was asked.
+// Close does nothing, since there is no connection.
 func (b *servedBody) Close() error { return nil }

@@ -12,52 +12,54 @@ import (
 	"github.com/adkreplay/adkreplay/internal/beside"
 )
 
-// DefaultMaxBody is how many bytes of a body are held where MaxBody does not say.
+// DefaultMaxBody is the limit of kept bytes of a body without the option MaxBody.
 const DefaultMaxBody = 64 << 20
 
 // Option changes a transport.
 type Option func(*transport)
 
-// Name says who is asked with a request, in the place of the host: divergences speak
-// of it, and replays choose by it who may be asked for real. An empty name is the host.
+// Name sets the name of the service that a request asks; the default, also for an empty name, is
+// the host. Divergences show the name, and replays choose by it which services may be asked for
+// real.
 func Name(name func(*http.Request) string) Option {
 	return func(t *transport) { t.name = name }
 }
 
-// Effect says what a request changes. Without it GET, HEAD and OPTIONS read, what has an
-// Idempotency-Key writes, or nobody had given it one, and of everything else nobody knows,
-// PUT, PATCH and DELETE among it: say adk.EffectWrites of the requests that change something,
-// by their method and path (WLD-6). Of those exploration tells what writes twice, unless both
-// requests have the same key, and what failed to write while nobody is told.
+// Effect sets the function that says what a request changes. Without it GET, HEAD and OPTIONS read;
+// other requests with an Idempotency-Key write; the effect of all others is unknown, also that of
+// PUT, PATCH and DELETE. Return adk.EffectWrites for requests that change something, by their
+// method and path (WLD-6). For those, exploration reports a second write, unless both requests have
+// the same key, and a failed write that is reported to nobody.
 func Effect(effect func(*http.Request) adk.Effect) Option {
 	return func(t *transport) { t.effect = effect }
 }
 
-// Limits is how long each request may take (WLD-8). Headers is for all of an answer whose
-// status is not one of success: its body, too, keeps waiting who would ask again.
+// Limits sets how long each request may take (WLD-8). If an answer's status is not a success,
+// Headers limits the time for all of it, since its body, too, keeps a caller waiting that would
+// retry.
 func Limits(limits adk.AskLimits) Option {
 	return func(t *transport) { t.limits = limits }
 }
 
-// MaxBody is how many bytes of each body the trace holds; of a longer one it has the
-// length and a hash. Production sees all of it. n is at least 1.
+// MaxBody sets how many bytes of each body the trace holds; of a longer one it has the length and a
+// hash. Production sees all of it. An n below 1 means 1.
 func MaxBody(n int64) Option {
 	return func(t *transport) { t.maxBody = max(n, 1) }
 }
 
-// KeepRetryAfter is for a client that waits with Handle.Sleep before it asks again: what a
-// served answer says of that wait stays as it was recorded. Without it such an answer
-// says that there is nothing to wait for, since clients wait by a clock of their own.
+// KeepRetryAfter is for a client that waits with Handle.Sleep before it retries: the recorded
+// retry-after headers of a served answer stay as they are. Without it such an answer says that
+// there is nothing to wait for, because other clients wait by a clock of their own.
 func KeepRetryAfter() Option {
 	return func(t *transport) { t.keepRetryAfter = true }
 }
 
-// NewTransport makes a transport whose requests cross: those whose context carries the
-// handle of a seam call (adk.HasHandle) are told, and in a replay answered from the
-// recording. All others, and all that production sees, are base's; but while a turn is
-// replayed with live code in this process, those without a handle are refused with
-// E_UNANSWERED unless replay.Live's Outside names whom they ask, and the report counts them.
-// A nil base is http.DefaultTransport. It is safe for concurrent use.
+// NewTransport returns a transport whose requests are crossings: a request whose context carries
+// the handle of a seam call (adk.HasHandle) is recorded, and in a replay answered from the
+// recording. All other requests go to base unchanged. However, while a turn is replayed with live
+// code in this process, requests without a handle are refused with E_UNANSWERED and counted in the
+// report, unless replay.Live's Outside names the service they ask. A nil base is
+// http.DefaultTransport. The transport is safe for concurrent use.
 func NewTransport(base http.RoundTripper, options ...Option) http.RoundTripper {
 	if base == nil {
 		base = http.DefaultTransport
@@ -79,14 +81,14 @@ type transport struct {
 	keepRetryAfter bool
 }
 
-// CloseIdleConnections is for http.Client.
+// CloseIdleConnections is called by http.Client.
 func (t *transport) CloseIdleConnections() {
 	if c, ok := t.base.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}
 }
 
-// RoundTrip asks.
+// RoundTrip makes a request, or answers it from the recording.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	if !adk.HasHandle(ctx) || req.URL == nil {
@@ -98,7 +100,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	out := req
 	if hasBody(req) && req.GetBody == nil {
-		out = req.WithContext(ctx) // the body is exchanged, and not the caller's request
+		out = req.WithContext(ctx) // a copy, since the body is replaced
 	}
 	options := adk.AskOptions{Effect: t.effect(req), Limits: t.limits, Key: idempotencyKey(req.Header), AfterAbort: true}
 	if hasBody(req) && req.GetBody == nil && req.ContentLength <= t.maxBody {
@@ -120,8 +122,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.ask(x, req, out)
 }
 
-// beside asks the world beside every handle. While a replay with live code is under way that
-// is refused, unless it may be asked for real. What is asked within an ask is that one's.
+// beside makes a request that has no handle. While a replay with live code is under way, such a
+// request is refused, unless Live.Outside allows it. A request made within an ask belongs to that
+// ask and is not refused.
 func (t *transport) beside(req *http.Request) (*http.Response, error) {
 	if req.URL != nil && !handed.IsHidden(req.Context()) && beside.Refuses(func() string { return t.of(req) }) {
 		closeBody(req)
@@ -131,13 +134,13 @@ func (t *transport) beside(req *http.Request) (*http.Response, error) {
 	return t.base.RoundTrip(req)
 }
 
-// ask asks the world.
+// ask makes the request.
 func (t *transport) ask(x *adk.Exchange, req, out *http.Request) (*http.Response, error) {
 	resp, err := t.base.RoundTrip(out.WithContext(x.Context()))
 	return t.answered(x, req, resp, err)
 }
 
-// answered tells what the world has answered.
+// answered reports to the exchange what the network has answered.
 func (t *transport) answered(x *adk.Exchange, req *http.Request, resp *http.Response, err error) (*http.Response, error) {
 	if err != nil {
 		x.Done(nil, asClientSays(req, err, awaitingHead))
@@ -150,7 +153,7 @@ func (t *transport) answered(x *adk.Exchange, req *http.Request, resp *http.Resp
 	return t.told(x, resp), nil
 }
 
-// told tells the head of an answer, and what is read of its body.
+// told reports the head of an answer, and makes its body report what is read.
 func (t *transport) told(x *adk.Exchange, resp *http.Response) *http.Response {
 	if !x.Told() && t.limits == (adk.AskLimits{}) {
 		x.Done(nil, nil)
@@ -160,7 +163,7 @@ func (t *transport) told(x *adk.Exchange, resp *http.Response) *http.Response {
 	x.Piece(headJSON(resp), false)
 	if hasNoBody(resp) || resp.StatusCode == http.StatusSwitchingProtocols {
 		x.Done(nil, nil)
-		if resp.StatusCode != http.StatusSwitchingProtocols { // whose connection goes on
+		if resp.StatusCode != http.StatusSwitchingProtocols { // the connection is used further
 			x.Release()
 		}
 		return resp
@@ -169,14 +172,14 @@ func (t *transport) told(x *adk.Exchange, resp *http.Response) *http.Response {
 	return resp
 }
 
-// boundRefusal bounds all of an answer that is not the one that was asked for.
+// boundRefusal applies the limit of headers to all of an answer whose status is no success.
 func boundRefusal(x *adk.Exchange, resp *http.Response) {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		x.Refused()
 	}
 }
 
-// passBy asks in a way that no trace can hold.
+// passBy makes a request that no trace can hold.
 func (t *transport) passBy(req *http.Request, of, why string) (*http.Response, error) {
 	if err := adk.PassBy(req.Context(), of, req.Method+" "+req.URL.EscapedPath()+": "+why); err != nil {
 		closeBody(req)
@@ -185,7 +188,7 @@ func (t *transport) passBy(req *http.Request, of, why string) (*http.Response, e
 	return t.base.RoundTrip(req)
 }
 
-// of is who is asked.
+// of returns the name of the service that a request asks.
 func (t *transport) of(req *http.Request) string {
 	if name := t.name(req); name != "" {
 		return name
@@ -193,8 +196,8 @@ func (t *transport) of(req *http.Request) string {
 	return host(req)
 }
 
-// host is the host of a request with its port, if it says one. One of this machine has
-// a port that another one takes tomorrow, and is localhost.
+// host returns the host of a request, with its port if there is one. A loopback address is
+// "localhost" without a port, since local ports change from run to run.
 func host(req *http.Request) string {
 	name := strings.ToLower(req.URL.Hostname())
 	if name == "localhost" || isAddress(name) && net.ParseIP(name).IsLoopback() {
@@ -206,7 +209,7 @@ func host(req *http.Request) string {
 	return strings.ToLower(req.URL.Host)
 }
 
-// isAddress reports whether a host may be an IP address and no name.
+// isAddress reports whether a host may be an IP address rather than a name.
 func isAddress(host string) bool {
 	return host != "" && (host[0] >= '0' && host[0] <= '9' || strings.Contains(host, ":"))
 }
@@ -222,7 +225,7 @@ func effectOf(req *http.Request) adk.Effect {
 	return adk.EffectUnknown
 }
 
-// unheldKind says why a request cannot be held; empty if it can.
+// unheldKind says why a request cannot be recorded; empty if it can.
 func unheldKind(req *http.Request) string {
 	kind := req.Header.Get("Content-Type")
 	switch {
@@ -244,9 +247,9 @@ func closeBody(req *http.Request) {
 	}
 }
 
-// hasNoBody reports whether nothing can follow the head. Who makes a response by hand, as a
-// RoundTripper in a test does, says nothing of its length, and that is 0 then: the body has to
-// be read.
+// hasNoBody reports whether no body can follow the head. A ContentLength of 0 alone is not enough:
+// a response that is made by hand, as by a RoundTripper in a test, has 0 if its maker did not set
+// it, and its body has to be read.
 func hasNoBody(resp *http.Response) bool {
 	switch {
 	case resp.Body == nil, resp.Body == http.NoBody:

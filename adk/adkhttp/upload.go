@@ -9,10 +9,9 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// upload asks the world with a body of which there is no copy: it is passed on as it is
-// read, so that the world has the first of it while the caller still writes the last
-// (WLD-3). The ask is told with the end of the body, or without it where the answer comes
-// before that.
+// upload makes a request whose body cannot be copied. The body is passed on as it is read, so that
+// the server gets the first bytes while the caller still writes the last ones (WLD-3). The request
+// is reported when its body ends, or without the body if the answer comes earlier.
 func (t *transport) upload(x *adk.Exchange, req, out *http.Request) (*http.Response, error) {
 	body := &sentBody{ReadCloser: req.Body, left: req.ContentLength, held: holder{most: t.maxBody}}
 	body.tell = func(err error) {
@@ -28,21 +27,21 @@ func (t *transport) upload(x *adk.Exchange, req, out *http.Request) (*http.Respo
 	return t.answered(x, req, resp, err)
 }
 
-// leftUnread stands for a body that nobody has read to its end.
+// leftUnread stands for a body that was not read to its end.
 func leftUnread(dst []byte, _ *http.Request) ([]byte, json.RawMessage, error) {
 	return dst, adk.Unheld("the answer came before all of it was sent"), nil
 }
 
-// sentBody is the body of a request, of which it keeps what is read.
+// sentBody is the body of a request, and keeps what is read of it.
 type sentBody struct {
 	io.ReadCloser
 	left int64 // bytes that are still to come
 	held holder
-	tell func(error) // tells the request, or why its body has no end
+	tell func(error) // reports the request, or the error that ended its body
 	told sync.Once
 }
 
-// Read reads a part of the body. Before the last is handed out, the request is told.
+// Read reads a part of the body. It reports the request before it returns the last part.
 func (b *sentBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	_, _ = b.held.Write(p[:max(n, 0)]) // never fails
@@ -56,7 +55,7 @@ func (b *sentBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// asRead is the bodyReader of what was read.
+// asRead is the bodyReader for what was read.
 func (b *sentBody) asRead(dst []byte, _ *http.Request) ([]byte, json.RawMessage, error) {
 	return append(dst, b.held.bytes...), b.held.unheld(), nil
 }

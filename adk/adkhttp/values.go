@@ -9,16 +9,16 @@ import (
 	"github.com/adkreplay/adkreplay/internal/canonical"
 )
 
-// toldValues are the headers or the parameters that are told, in the order of their names.
+// toldValues are the recorded headers or parameters, sorted by name.
 type toldValues []toldValue
 
-// toldValue is a header or a parameter, which may have several values.
+// toldValue is a header or a parameter with its values.
 type toldValue struct {
 	name   string
 	values []string
 }
 
-// valuesOf are the headers that are told, by their names in small letters.
+// valuesOf returns the headers that are recorded, with names in lowercase.
 func valuesOf(headers http.Header, unheld func(name string) bool) toldValues {
 	told := make(toldValues, 0, len(headers))
 	for name, values := range headers {
@@ -30,7 +30,7 @@ func valuesOf(headers http.Header, unheld func(name string) bool) toldValues {
 	return told
 }
 
-// sortedValues are all of some values.
+// sortedValues returns all values, sorted by name.
 func sortedValues(all map[string][]string) toldValues {
 	told := make(toldValues, 0, len(all))
 	for name, values := range all {
@@ -44,8 +44,8 @@ func (t toldValues) sort() {
 	slices.SortFunc(t, func(a, b toldValue) int { return strings.Compare(a.name, b.name) })
 }
 
-// write writes a member with the values, if there are any: a text, or a list where
-// there is another number of them.
+// write writes a member with the values, if there are any. A single value is a text; any other
+// number of them is a list.
 func (t toldValues) write(o *canonical.ObjectWriter, member string) {
 	if len(t) == 0 {
 		return
@@ -54,7 +54,7 @@ func (t toldValues) write(o *canonical.ObjectWriter, member string) {
 	inner := canonical.Open(o.Out)
 	for i, one := range t {
 		switch {
-		case i > 0 && t[i-1].name == one.name: // another spelling of it
+		case i > 0 && t[i-1].name == one.name: // another spelling of the same name
 		case len(one.values) == 1:
 			inner.Text(one.name, one.values[0])
 		default:
@@ -72,8 +72,7 @@ func (t toldValues) write(o *canonical.ObjectWriter, member string) {
 	o.Out = inner.Close()
 }
 
-// set puts another value in the place of the one that a name has; one that has none, or
-// several, is left alone.
+// set replaces the value of a name. It does nothing if the name has no value or several.
 func (t toldValues) set(name string, value func(string) string) {
 	for i, one := range t {
 		if one.name != name || len(one.values) != 1 {
@@ -85,11 +84,11 @@ func (t toldValues) set(name string, value func(string) string) {
 	}
 }
 
-// oneBoundary stands for the boundary of a multipart body, which is another one each time.
+// oneBoundary replaces the boundary of a multipart body, which differs each time.
 const oneBoundary = "boundary"
 
-// withoutBoundary puts one boundary in the place of that of a multipart body, which it
-// gives; empty where there is none.
+// withoutBoundary replaces the boundary of a multipart body by oneBoundary, and returns the old
+// one; empty if there is none.
 func (t toldValues) withoutBoundary() (boundary string) {
 	t.set("content-type", func(kind string) string {
 		if !strings.HasPrefix(strings.ToLower(kind), "multipart/") {

@@ -17,23 +17,23 @@ import (
 	"github.com/adkreplay/adkreplay/internal/jsonfault"
 )
 
-// maxAnswer is how long an answer is at most, as JSON: on its way into a trace and to the
-// model it is held a few times. The whole of a body is Text's and Bytes' to give.
+// maxAnswer is the greatest length of an answer as JSON, because an answer is held in memory
+// several times on its way into a trace and to the model. Text and Bytes return a whole body.
 const maxAnswer = 8 << 20
 
-// none is the answer of a question that has none, which is another thing than null.
-type none struct{ whose string } // as of a recordedAnswer
+// none is the answer of a question that has no answer, which differs from null.
+type none struct{ whose string } // as in recordedAnswer
 
-// encoding is an answer as JSON, compact and as ECMAScript writes it.
+// encoding is an answer as JSON: compact, as ECMAScript writes it.
 type encoding []byte
 
-// recordedAnswer is the answer to a question that crossed, which a trace may have of any type.
+// recordedAnswer is the answer to a question that crossed. From a trace, it may have any type.
 type recordedAnswer struct {
 	encoding
 	whose string // the question and its artifact, in words
 }
 
-// answerLines are an answer that is a list of texts.
+// answerLines is an answer that is a list of texts.
 type answerLines struct {
 	list []string
 	size int
@@ -47,10 +47,10 @@ func (l *answerLines) add(text string) error {
 	return nil
 }
 
-// perLine is what a text takes beside its bytes.
+// perLine is the memory that a text takes in addition to its bytes.
 const perLine = 32
 
-// count counts texts, up to what an answer may have.
+// count counts texts, and fails if they are more than an answer may have.
 func (l *answerLines) count(texts ...string) error {
 	for _, text := range texts {
 		if l.size += perLine + escapedLen(text); l.size > maxAnswer {
@@ -71,7 +71,7 @@ func (l *answerLines) read(one line) error {
 	return l.add(validText(one.text))
 }
 
-// escapedLen is how long a text is as JSON at most, without its quotes.
+// escapedLen returns the greatest length of a text as JSON, without its quotes.
 func escapedLen(text string) int {
 	n := len(text)
 	for i := range len(text) {
@@ -85,7 +85,7 @@ func escapedLen(text string) int {
 	return n
 }
 
-// answerValues are an answer that is a list of values of a document.
+// answerValues is an answer that is a list of values of a document.
 type answerValues struct {
 	*jsonindex.Walk
 	text []byte
@@ -112,11 +112,11 @@ func (v *answerValues) list() encoding {
 	return append(v.text, ']')
 }
 
-// encoded is a list of structs, in the order of their fields.
+// encoded returns a list of structs as JSON, with fields in the order of the struct.
 func encoded[T any](list []T) (any, error) {
 	text := bytes.NewBufferString("[")
 	encoder := json.NewEncoder(text)
-	encoder.SetEscapeHTML(false) // which would count five bytes more than there are in the end
+	encoder.SetEscapeHTML(false) // otherwise the limit would count escapes that canonical removes
 	for i, item := range list {
 		if i > 0 {
 			text.WriteByte(',')
@@ -132,7 +132,7 @@ func encoded[T any](list []T) (any, error) {
 	return canonical(ownText(text.Bytes()))
 }
 
-// canonical is a text of JSON as ECMAScript writes it.
+// canonical returns a JSON text as ECMAScript writes it.
 func canonical(text string) (_ encoding, err error) {
 	defer jsonindex.Recover(&err)
 	walk := jsonindex.New(text).NewWalk(len(text))
@@ -143,7 +143,7 @@ func canonical(text string) (_ encoding, err error) {
 	return out, nil
 }
 
-// encode is an answer as JSON.
+// encode returns an answer as JSON.
 func encode(answer any) (encoding, error) {
 	switch v := answer.(type) {
 	case none:
@@ -183,7 +183,7 @@ func encode(answer any) (encoding, error) {
 	return out, nil
 }
 
-// raws are the items of a list, each as its JSON.
+// raws returns the items of a list, each as JSON.
 func raws(answer any, err error) (_ []json.RawMessage, failed error) {
 	defer jsonindex.Recover(&failed)
 	if err != nil {
@@ -206,7 +206,7 @@ func raws(answer any, err error) (_ []json.RawMessage, failed error) {
 	return items, nil
 }
 
-// listOf is an answer that is a list of values of one type.
+// listOf returns an answer that is a list of values of one type.
 func listOf[T any](answer any, err error) ([]T, error) {
 	if values, ok := answer.([]T); ok || err != nil {
 		return values, err
@@ -224,7 +224,7 @@ func listOf[T any](answer any, err error) ([]T, error) {
 	return values, nil
 }
 
-// valueOf is an answer that is one value.
+// valueOf returns an answer that is one value.
 func valueOf[T any](answer any, err error) (value T, _ error) {
 	if err != nil {
 		return value, err
@@ -236,7 +236,7 @@ func valueOf[T any](answer any, err error) (value T, _ error) {
 	return value, misfit(answer, fit(text, &value))
 }
 
-// objectOf is an answer that is an object, as its JSON.
+// objectOf returns an answer that is an object, as JSON.
 func objectOf(answer any, err error) (encoding, error) {
 	if err != nil {
 		return nil, err
@@ -248,7 +248,7 @@ func objectOf(answer any, err error) (encoding, error) {
 	return text, err
 }
 
-// fit reads JSON as a value, which null is not.
+// fit reads JSON into a value. null does not fit any type.
 func fit[T any](text []byte, value *T) error {
 	err := json.Unmarshal(text, value)
 	if string(text) == "null" {
@@ -257,7 +257,7 @@ func fit[T any](text []byte, value *T) error {
 	return jsonfault.Of(err)
 }
 
-// misfit says of whose answer it is that it does not fit the type of its question.
+// misfit adds to an error whose answer does not fit the type of its question.
 func misfit(answer any, err error) error {
 	if err == nil {
 		return nil
@@ -272,7 +272,7 @@ func misfit(answer any, err error) error {
 	return &adk.Error{Code: adk.E_INVALID_ANSWER, Message: whose + " does not fit", Cause: err}
 }
 
-// rendered is an answer as text (FRG-5).
+// rendered returns an answer as text (FRG-5).
 func rendered(answer any) (_ string, failed error) {
 	defer jsonindex.Recover(&failed)
 	switch v := answer.(type) {
@@ -325,7 +325,7 @@ func joined(texts []string) string {
 	return strings.Join(texts, "\n")
 }
 
-// ownText is validText of bytes that nobody else has and nobody changes any more.
+// ownText is validText for bytes that are not shared and not changed any more.
 func ownText(data []byte) string {
 	if !utf8.Valid(data) {
 		return validText(data)

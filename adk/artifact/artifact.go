@@ -15,60 +15,60 @@ import (
 	"github.com/adkreplay/adkreplay/internal/forging"
 )
 
-// Opener reads a media so that a trace holds what was read: a turn or a dispatch
-// context.
+// Opener reads a media in such a way that a trace has what was read: a turn or a dispatch context.
 type Opener interface {
 	OpenMedia(ctx context.Context, media *adk.Media) ([]byte, error)
 }
 
-// Config says how artifacts are opened and what tools are forged of them. The zero
-// Config has the three bundled flavours and no spool.
+// Config says how artifacts are opened and which tools are forged for them. The zero Config has the
+// three bundled flavours and no spool.
 type Config struct {
-	// Flavours are the flavours that are known, in the order in which tools are forged;
-	// nil means TextFlavour, JSONFlavour and MarkdownFlavour.
+	// Flavours are the known flavours, in the order in which tools are forged; nil means
+	// TextFlavour, JSONFlavour and MarkdownFlavour.
 	Flavours []Flavour
-	// Prefix begins the names of forged tools; empty means artifact (FRG-10).
+	// Prefix begins the names of forged tools; empty means "artifact" (FRG-10).
 	Prefix string
-	// MaxResult is how many bytes of an answer a model gets at most; 0 is no bound
+	// MaxResult is the greatest number of bytes of an answer that a model gets; 0 means no bound
 	// (FRG-11).
 	MaxResult int
-	// RecordLimit is up to how many bytes a body is read through the context, so that a
-	// trace holds it; 0 means 1 MiB (ART-21).
+	// RecordLimit is the greatest length in bytes of a body that is read through the context, so
+	// that a trace has it; 0 means 1 MiB (ART-21).
 	RecordLimit int64
-	// Spool is where the bodies of artifacts are that were read from JSON and have no
-	// reader of their own; nil for nowhere (ART-23).
+	// Spool has the bodies of artifacts that were read from JSON and therefore have no reader of
+	// their own; nil means no spool (ART-23).
 	Spool Spool
-	// HandlesOnly has tools forged for the calls alone that are not inline, as Handles makes
-	// them: a model has the bodies of the others before it. Without it a long session offers
-	// the id of every call in every tool, and another list of them in each iteration, which
-	// no provider's cache of prompts knows (FRG-2, FRG-3).
+	// HandlesOnly forges tools only for calls that are not inline, as Handles makes them; the model
+	// has the other bodies in its prompt. Without it, a long session offers the id of every call in
+	// every tool, and the list differs in each iteration, so that no provider can cache the prompt
+	// (FRG-2, FRG-3).
 	HandlesOnly bool
 }
 
-// defaultRecordLimit is the RecordLimit of a config that says none.
+// defaultRecordLimit is the RecordLimit if a config has none.
 const defaultRecordLimit = 1 << 20
 
 func (c Config) recordLimit() int64 { return cmp.Or(c.RecordLimit, defaultRecordLimit) }
 
-// Artifact is an artifact that can be asked. It is safe for concurrent use; each
-// question reads the body at most once (ART-21). An answer has at most 8 MiB as JSON: one
-// that would be longer is E_ARTIFACT_FORMAT, which says what to ask instead (ART-6). Text and
-// Bytes give the body whatever its length.
+// Artifact is an artifact that can be asked questions. It is safe for concurrent use; each question
+// reads the body at most once (ART-21). An answer has at most 8 MiB as JSON; a longer one is
+// E_ARTIFACT_FORMAT, which says what to ask instead (ART-6). Text and Bytes return the body,
+// whatever its length.
 type Artifact struct {
 	media  *adk.Media
 	mark   Mark
 	opener Opener
 	limit  int64
-	// crossed says that the question, which may ask others, has crossed already.
+	// crossed says that a crossing is already under way; a question that asks others is one
+	// crossing.
 	crossed bool
 
 	mu       sync.Mutex
-	document *document // what the JSON questions found out, once
-	outline  *outline  // and the Markdown ones
+	document *document // for JSON questions, read once
+	outline  *outline  // for Markdown questions, made once
 }
 
-// Open makes an artifact of a media that bears a mark; one without is
-// E_NOT_A_SPOOL_READER (ART-12). It reads nothing.
+// Open makes an artifact from a media with a mark; a media without one is E_NOT_A_SPOOL_READER
+// (ART-12). It reads nothing.
 func Open(opener Opener, media *adk.Media, config Config) (*Artifact, error) {
 	mark, marked := Of(media)
 	if !marked {
@@ -77,9 +77,9 @@ func Open(opener Opener, media *adk.Media, config Config) (*Artifact, error) {
 	return &Artifact{media: Checked(media, config.Spool), mark: mark, opener: opener, limit: config.recordLimit()}, nil
 }
 
-// Checked is an artifact that fails with E_ARTIFACT_CHANGED at the end of a body that is not
-// what its mark says, for who reads it as a media (ART-23); one without a reader is read
-// from the spool, if there is any. A media without a mark is given back.
+// Checked returns the media of an artifact with a checking reader. If the body is not what the mark
+// says, reading it fails with E_ARTIFACT_CHANGED at the end (ART-23). A media without a reader is
+// read from the spool, if there is one. A media without a mark is returned unchanged.
 func Checked(media *adk.Media, spool Spool) *adk.Media {
 	mark, marked := Of(media)
 	if !marked {
@@ -88,16 +88,16 @@ func Checked(media *adk.Media, spool Spool) *adk.Media {
 	return media.WithReader(&bodyReader{media: media, mark: mark, spool: spool})
 }
 
-// ByteLength is the length of the body, from its mark.
+// ByteLength returns the length of the body, from its mark.
 func (a *Artifact) ByteLength() int64 { return a.mark.Bytes }
 
-// LineCount is how many lines the body has, from its mark (ART-13).
+// LineCount returns how many lines the body has, from its mark (ART-13).
 func (a *Artifact) LineCount() int { return a.mark.Lines }
 
-// fitsInTrace reports whether the body is read through the context, so that a trace holds it.
+// fitsInTrace reports whether the body is read through the context, so that a trace has it.
 func (a *Artifact) fitsInTrace() bool { return a.mark.Bytes <= a.limit }
 
-// Bytes are those of the body, untouched.
+// Bytes returns the body, unchanged.
 func (a *Artifact) Bytes(ctx context.Context) ([]byte, error) {
 	if a.fitsInTrace() {
 		return a.opener.OpenMedia(ctx, a.media)
@@ -105,17 +105,17 @@ func (a *Artifact) Bytes(ctx context.Context) ([]byte, error) {
 	return all(ctx, storedBody{a.media, a.mark})
 }
 
-// Text is the whole body as text, each invalid sequence of UTF-8 as one U+FFFD.
+// Text returns the whole body as text, with each invalid sequence of UTF-8 as one U+FFFD.
 func (a *Artifact) Text(ctx context.Context) (string, error) {
 	data, err := a.Bytes(ctx)
-	if a.fitsInTrace() { // who opened it may have the bytes too
+	if a.fitsInTrace() { // the opener may share the bytes
 		return validText(data), err
 	}
 	return ownText(data), err
 }
 
-// ask asks a question: of a body that a trace may hold with the bytes in memory, of a
-// larger one where it lies (ART-21, ART-22). What run gives is plain data, an encoding, or
+// ask asks a question. If a trace may hold the body, the question runs on its bytes in memory; a
+// larger body is read where it is stored (ART-21, ART-22). run returns plain data, an encoding, or
 // none.
 func (a *Artifact) ask(ctx context.Context, method string, args map[string]any, run func(ctx context.Context, b body) (any, error)) (any, error) {
 	var b body
@@ -135,8 +135,9 @@ func (a *Artifact) ask(ctx context.Context, method string, args map[string]any, 
 	return answer, a.named(err)
 }
 
-// answer is what a method answers, one of a user's own too: of a large body the question
-// crosses before the method reads anything, and what it asks below does not (WLD-3).
+// answer returns the answer of a method, which may be a user's own. For a large body the question
+// crosses before the method reads anything; what the method asks itself does not cross again
+// (WLD-3).
 func (a *Artifact) answer(ctx context.Context, method Method, args map[string]any) (any, error) {
 	if a.fitsInTrace() {
 		return method.Run(ctx, a, args)
@@ -156,7 +157,7 @@ type request struct {
 	Args   json.RawMessage `json:"args,omitempty"`
 }
 
-// reply is the answer to one; without a value where there is none.
+// reply is the answer to a request; without a value if there is none.
 type reply struct {
 	Value json.RawMessage `json:"value,omitempty"`
 }
@@ -164,7 +165,7 @@ type reply struct {
 func (a *Artifact) askLarge(ctx context.Context, method string, args map[string]any, run func(ctx context.Context, b body) (any, error)) (any, error) {
 	question := request{ID: a.media.ID(), Key: a.mark.Key, SHA256: a.mark.SHA256, Method: method}
 	if len(args) > 0 {
-		question.Args, _ = json.Marshal(args) // texts and whole numbers
+		question.Args, _ = json.Marshal(args) // texts and whole numbers, which always have JSON
 	}
 	answer, err := crossing(ctx, question, func(ctx context.Context, _ request) (reply, error) {
 		value, err := run(ctx, storedBody{a.media, a.mark})
@@ -178,34 +179,33 @@ func (a *Artifact) askLarge(ctx context.Context, method string, args map[string]
 	if err != nil || answer.Value == nil {
 		return none{whose}, err
 	}
-	if err := jsontree.Check(ownText(answer.Value), maxAnswerDepth); err != nil { // a trace's may be anything
+	if err := jsontree.Check(ownText(answer.Value), maxAnswerDepth); err != nil { // an answer from a trace may be anything
 		return nil, misfit(none{whose}, err)
 	}
 	text, err := canonical(ownText(answer.Value))
 	return recordedAnswer{text, whose}, a.named(err)
 }
 
-// maxAnswerDepth is how deep an answer is nested at most: a document in a list of
-// matches.
+// maxAnswerDepth is the greatest nesting of an answer: a document within a list of matches.
 const maxAnswerDepth = maxDocumentDepth + 10
 
-// crossing asks a large body: the question and its answer stand in a trace, and a replay
-// answers from there without the body.
+// crossing asks a question to a large body. The trace has the question and its answer, and a replay
+// answers from the trace without the body.
 func crossing(ctx context.Context, question request, do func(context.Context, request) (reply, error)) (reply, error) {
 	return adk.Ask(ctx, forging.Spool, question, do, adk.AskOptions{Effect: adk.EffectReads})
 }
 
-// body is where the bytes of a question come from.
+// body is the source of the bytes for a question.
 type body interface {
 	// stream begins at the first byte.
 	stream(ctx context.Context) (io.ReadCloser, error)
-	// section reads a piece; ok is false where the body has no ranges.
+	// section reads a part; ok is false if the body cannot be read in parts.
 	section(ctx context.Context, from, length int64) (stream io.ReadCloser, ok bool, err error)
 	// size is the length.
 	size() int64
 }
 
-// memoryBody is one that was read.
+// memoryBody is a body in memory.
 type memoryBody []byte
 
 func (b memoryBody) size() int64 { return int64(len(b)) }
@@ -218,7 +218,7 @@ func (b memoryBody) section(_ context.Context, from, length int64) (io.ReadClose
 	return io.NopCloser(io.NewSectionReader(bytes.NewReader(b), from, length)), true, nil
 }
 
-// storedBody is one that is read where it lies.
+// storedBody is a body that is read where it is stored.
 type storedBody struct {
 	media *adk.Media
 	mark  Mark
@@ -232,10 +232,10 @@ func (b storedBody) section(ctx context.Context, from, length int64) (io.ReadClo
 	return mediaReaderOf(b.media).section(ctx, from, length)
 }
 
-// mediaReaderOf is the reader that Open gave the media.
+// mediaReaderOf returns the reader that Open gave the media.
 func mediaReaderOf(media *adk.Media) *bodyReader { return media.Init().Reader.(*bodyReader) }
 
-// all reads a body whole.
+// all reads a whole body.
 func all(ctx context.Context, b body) ([]byte, error) {
 	if data, inMemory := b.(memoryBody); inMemory {
 		return data, nil
@@ -248,14 +248,14 @@ func all(ctx context.Context, b body) ([]byte, error) {
 	return data, errors.Join(err, stream.Close())
 }
 
-// firstGuess is how much room a mark's word for a body's length gets before that much was
-// read, and then so many times what was.
+// firstGuess bounds the buffer that is allocated because of the length in a mark, before so much
+// was read; after that the bound is nextGuess times what was read.
 const (
 	firstGuess = 16 << 20
 	nextGuess  = 32
 )
 
-// readAll reads a stream to its end, which has so many bytes if it keeps its word.
+// readAll reads a stream to its end. size is the expected length, which may be wrong.
 func readAll(stream io.Reader, size int64) ([]byte, error) {
 	data := make([]byte, 0, min(size, firstGuess)+bytes.MinRead)
 	for {
@@ -269,22 +269,22 @@ func readAll(stream io.Reader, size int64) ([]byte, error) {
 		case len(data) == cap(data):
 			room := 2 * int64(len(data))
 			if size > int64(len(data)) {
-				room = min(size, nextGuess*int64(len(data))) // at once, so that the former is a small part
+				room = min(size, nextGuess*int64(len(data))) // allocate once, so that the copied part is small
 			}
 			data = append(make([]byte, 0, room+bytes.MinRead), data...)
 		}
 	}
 }
 
-// bodyReader reads the body of an artifact: with the media's own reader, or from the
-// spool where it has none. What it finds has to be what the mark says (ART-23).
+// bodyReader reads the body of an artifact, with the media's own reader or, if it has none, from
+// the spool. The body has to be what the mark says (ART-23).
 type bodyReader struct {
 	media *adk.Media
 	mark  Mark
 	spool Spool
 }
 
-// Open reads from the first byte, and fails at the end where the body was another.
+// Open reads from the first byte. Reading fails at the end if the body differs from the mark.
 func (r *bodyReader) Open(ctx context.Context) (io.ReadCloser, error) {
 	stream, err := r.media.Open(ctx)
 	if errors.Is(err, adk.E_NOT_A_MEDIA_READER) {
@@ -299,10 +299,10 @@ func (r *bodyReader) Open(ctx context.Context) (io.ReadCloser, error) {
 	return &checked{stream, newMeter(), r.mark, r.media.ID()}, nil
 }
 
-// Size is the length of the body, from its mark.
+// Size returns the length of the body, from its mark.
 func (r *bodyReader) Size() (n int64, known bool) { return r.mark.Bytes, true }
 
-// spooled is the reader that the spool has for the mark's key.
+// spooled returns the spool's reader for the mark's key.
 func (r *bodyReader) spooled(ctx context.Context) (adk.MediaReader, error) {
 	missing := &adk.Error{Code: adk.E_NOT_A_SPOOL_READER, Message: fmt.Sprintf("the body of artifact %.80q is not here, and no spool has the key %.80q", r.media.ID(), r.mark.Key)}
 	if r.spool == nil || r.mark.Key == "" {
@@ -323,7 +323,7 @@ func (r *bodyReader) section(ctx context.Context, from, length int64) (io.ReadCl
 	if _, own := reader.(RangeReader); !own && r.spool != nil && r.mark.Key != "" {
 		spooled, err := r.spooled(ctx)
 		if err != nil {
-			return nil, false, nil // the stream says why, if it is asked for
+			return nil, false, nil // reading the stream reports the error
 		}
 		reader = spooled
 	}
@@ -333,7 +333,7 @@ func (r *bodyReader) section(ctx context.Context, from, length int64) (io.ReadCl
 	}
 	if sized, ok := reader.(adk.SizedMediaReader); ok {
 		if n, known := sized.Size(); known && n != r.mark.Bytes {
-			if r.mark.SHA256 == "" { // which is not compared, and so cannot say where a body ends
+			if r.mark.SHA256 == "" { // without a hash the length is not compared, so it may be wrong
 				return nil, false, nil
 			}
 			return nil, true, changed(r.media.ID())
@@ -343,7 +343,7 @@ func (r *bodyReader) section(ctx context.Context, from, length int64) (io.ReadCl
 	return stream, true, err
 }
 
-// checked is a stream whose end is compared with the mark.
+// checked is a stream whose content is compared with the mark at its end.
 type checked struct {
 	io.ReadCloser
 	meter *meter
@@ -356,7 +356,7 @@ func (c *checked) Read(p []byte) (int, error) {
 	if c.mark.SHA256 == "" {
 		return n, err
 	}
-	_, _ = c.meter.Write(p[:n]) // a hash takes all
+	_, _ = c.meter.Write(p[:n]) // never fails
 	if c.meter.bytes > c.mark.Bytes {
 		return n, changed(c.id)
 	}

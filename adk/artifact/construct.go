@@ -10,16 +10,16 @@ import (
 	"github.com/adkreplay/adkreplay/internal/forging"
 )
 
-// Text makes a text artifact of text or bytes, with the body in memory (ART-7). Its
-// id is sha256: and the first half of the hash, its tier the least trusted; Wrap sets
-// both for a tool call. A media is given back; nil is an error. It is an
-// adk.ArtifactConstructor, as JSON and Markdown are.
+// Text makes a text artifact from text or bytes, with the body in memory (ART-7). Its id is
+// "sha256:" and the first half of the hash, and its tier the least trusted; Wrap sets both for a
+// tool call. A media is returned unchanged; nil is an error. Text is an adk.ArtifactConstructor, as
+// JSON and Markdown are.
 func Text(ctx context.Context, result adk.ToolResult) (adk.ToolResult, error) {
 	return construct(ctx, TextFlavour, result)
 }
 
-// JSON makes a JSON artifact, as Text does. It does not read the body: what is no JSON
-// shows when it is asked (ART-15).
+// JSON makes a JSON artifact, as Text does. It does not check the body: if it is no JSON, the first
+// question fails (ART-15).
 func JSON(ctx context.Context, result adk.ToolResult) (adk.ToolResult, error) {
 	return construct(ctx, JSONFlavour, result)
 }
@@ -29,7 +29,7 @@ func Markdown(ctx context.Context, result adk.ToolResult) (adk.ToolResult, error
 	return construct(ctx, MarkdownFlavour, result)
 }
 
-// Constructor is the constructor of a user's own flavour, as Text is that of text.
+// Constructor returns the constructor of a flavour, which is to f as Text is to TextFlavour.
 func (f Flavour) Constructor() adk.ArtifactConstructor {
 	return func(ctx context.Context, result adk.ToolResult) (adk.ToolResult, error) {
 		return construct(ctx, f, result)
@@ -43,7 +43,7 @@ func construct(ctx context.Context, flavour Flavour, result adk.ToolResult) (adk
 	}
 	reader := MemoryReader(body)
 	meter := newMeter()
-	_, _ = meter.Write(body) // a hash takes all
+	_, _ = meter.Write(body) // never fails
 	known := meter.entry("")
 	return asResult(newArtifact(ctx, Init{
 		ID: "sha256:" + known.SHA256[:32], Flavour: flavour, Filename: "result." + flavour.Ext, Reader: reader,
@@ -51,7 +51,8 @@ func construct(ctx context.Context, flavour Flavour, result adk.ToolResult) (adk
 	}))
 }
 
-// asResult is a media as a result: a nil *adk.Media is no nil interface.
+// asResult returns a media as a result; on an error it returns a nil interface, not a nil
+// *adk.Media.
 func asResult(media *adk.Media, err error) (adk.ToolResult, error) {
 	if err != nil {
 		return nil, err
@@ -59,7 +60,7 @@ func asResult(media *adk.Media, err error) (adk.ToolResult, error) {
 	return media, nil
 }
 
-// textOf gives the bytes of a textual result, and whether it is one.
+// textOf returns the bytes of a textual result, and whether it is one.
 func textOf(result adk.ToolResult) (body []byte, textual bool, err error) {
 	switch r := result.(type) {
 	case *adk.Tokenizable:
@@ -80,11 +81,11 @@ func textOf(result adk.ToolResult) (body []byte, textual bool, err error) {
 	return nil, false, fmt.Errorf("an artifact of %T: want text, bytes or media", result)
 }
 
-// Wrap makes of what a tool gave what its call is to hold (ART-8): media stay as they
-// are, text and bytes become what the tool's constructor makes of them, or a text
-// artifact, under the id of the call; and the words of an artifact tool stay words.
-// fromArtifactTool is for the field of that name of the tool call (FRG-12). The error
-// is E_ARTIFACT_CONSTRUCTOR. Executors call it between Execute and NewToolCall.
+// Wrap turns the result of a tool into what its call has to hold (ART-8). Media stay as they are.
+// Text and bytes go through the tool's constructor, or become a text artifact, under the id of the
+// call. The answers of an artifact tool stay text; fromArtifactTool is for the field of that name
+// of the tool call (FRG-12). The error is E_ARTIFACT_CONSTRUCTOR. Executors call Wrap between
+// Execute and NewToolCall.
 func Wrap(ctx context.Context, tool *adk.Tool, callID string, result adk.ToolResult) (wrapped adk.ToolResult, fromArtifactTool bool, err error) {
 	body, textual, err := textOf(result)
 	switch {
@@ -109,9 +110,9 @@ func Wrap(ctx context.Context, tool *adk.Tool, callID string, result adk.ToolRes
 	return made, false, nil
 }
 
-// owned is what a constructor gave, with the id, the name and the tier of its call if
-// it is an artifact (ART-8, ART-9). In a replay of a redacted trace its mark is what the
-// trace has: the body may be another there (ART-25).
+// owned checks what a constructor returned. If that is an artifact, owned gives it the id, the name
+// and the tier of its call (ART-8, ART-9). In a replay of a redacted trace the mark has the
+// recorded size, because the body may differ there (ART-25).
 func owned(ctx context.Context, tool *adk.Tool, callID string, made adk.ToolResult) (adk.ToolResult, error) {
 	if _, textual, err := textOf(made); err != nil {
 		return nil, err
@@ -136,7 +137,7 @@ func owned(ctx context.Context, tool *adk.Tool, callID string, made adk.ToolResu
 	return asResult(adk.NewMedia(init))
 }
 
-// recordedSize reads a body that may have been redacted, and says how long it was.
+// recordedSize reads a body that may have been redacted, and returns its recorded length.
 type recordedSize struct {
 	body  *adk.Media
 	bytes int64

@@ -22,27 +22,26 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// DirSpool keeps bodies in a directory, out of which no key and no link leads. It may be
-// used by several processes at once.
+// DirSpool is a spool in a directory, from which no key and no link can lead out. Several processes
+// may use it at once.
 //
-// A body is a file that never changes, under a name of its own; an entry file beside it
-// names the one that counts and says how long it is. A write puts a new body there, and
-// then the entry in the place of the old one, each by a temporary file that is synced
-// and renamed: a crash leaves the old body or the new one, and at worst a file that
-// nobody names, which Sweep removes. Readers keep the file that they found open: after
-// another write they go on with the old bytes, or fail with E_ARTIFACT_CHANGED where
-// those are gone.
+// A body is a file that never changes, under a unique name; an entry file names the current body of
+// a key and has its length. A write adds a new body and then replaces the entry. Each file is
+// written and synced first, and the entry is renamed into place, so a crash leaves either the old
+// body or the new one. At worst it leaves a file that no entry names, which Sweep removes. A reader
+// keeps naming the file that it found: after another write it goes on with the old bytes if it has
+// the file open, or fails with E_ARTIFACT_CHANGED if the file is gone.
 type DirSpool struct {
-	// MaxBytes is how long a body may be; 0 is no bound. Set it before the first use.
+	// MaxBytes is the greatest length of a body; 0 means no bound. Set it before the first use.
 	MaxBytes int64
 
 	root   *os.Root
 	made   atomic.Int64
-	naming sync.Mutex // so that no body is left without a name
+	naming sync.Mutex // serializes changes of entries, so that every old body is removed
 	settle func() error
 }
 
-// NewDirSpool opens a spool in a directory, which it makes if it is not there. Close it.
+// NewDirSpool opens a spool in a directory, which it creates if necessary. Close it after use.
 func NewDirSpool(dir string) (*DirSpool, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -56,10 +55,10 @@ func NewDirSpool(dir string) (*DirSpool, error) {
 	return s, nil
 }
 
-// Close releases the directory. Readers that were handed out fail from then on.
+// Close releases the directory. Readers from Read fail afterwards.
 func (s *DirSpool) Close() error { return s.root.Close() }
 
-// dirEntry is what an entry file says.
+// dirEntry is the content of an entry file.
 type dirEntry struct {
 	Key    string `json:"key"`
 	File   string `json:"file"`
@@ -74,14 +73,14 @@ const (
 	temporaryEnding = ".tmp"
 )
 
-// nameOf is the name of a key's files: a hash, since a key may be longer than a file's
-// name, or differ from another by the case of a letter alone.
+// nameOf returns the name of a key's files. It is a hash, because a key may be too long for a file
+// name, or differ from another key only in letter case.
 func nameOf(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:])
 }
 
-// Write streams body into a file of its own, and then makes it the one of the key.
+// Write streams body into a new file, and then makes that the body of the key.
 func (s *DirSpool) Write(ctx context.Context, key string, body io.Reader) (Entry, error) {
 	if err := CheckKey(key); err != nil {
 		return Entry{}, err
@@ -94,14 +93,14 @@ func (s *DirSpool) Write(ctx context.Context, key string, body io.Reader) (Entry
 	found := meter.entry(key)
 	if err := s.name(dirEntry{key, file, found.Bytes, found.Lines, found.SHA256}); err != nil {
 		if now, _, reading := s.entry(key); reading == nil && now.File != file {
-			_ = s.root.Remove(file) // nobody names it
+			_ = s.root.Remove(file) // no entry names it
 		}
 		return Entry{}, err
 	}
 	return found, nil
 }
 
-// name makes a body the one of its key, and forgets the one before.
+// name makes a body the one of its key, and removes the one before.
 func (s *DirSpool) name(entry dirEntry) error {
 	s.naming.Lock()
 	defer s.naming.Unlock()
@@ -122,10 +121,10 @@ func (s *DirSpool) name(entry dirEntry) error {
 	return nil
 }
 
-// put writes a new file, to the disk, under a name that nobody has.
+// put writes and syncs a new file under an unused name.
 func (s *DirSpool) put(name, ending string, content io.Reader) (file string, err error) {
 	var f *os.File
-	for f == nil && (err == nil || errors.Is(err, fs.ErrExist)) { // there is one of a process of the same number
+	for f == nil && (err == nil || errors.Is(err, fs.ErrExist)) { // another process with the same number may have made such a file
 		file = fmt.Sprintf("%s.%d.%d%s", name, os.Getpid(), s.made.Add(1), ending)
 		f, err = s.root.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	}
@@ -133,7 +132,7 @@ func (s *DirSpool) put(name, ending string, content io.Reader) (file string, err
 		return "", err
 	}
 	whole := false
-	defer func() { // content may also have panicked
+	defer func() { // deferred, since content may panic
 		if err = errors.Join(err, f.Close()); err != nil || !whole {
 			_ = s.root.Remove(file)
 		}
@@ -145,7 +144,7 @@ func (s *DirSpool) put(name, ending string, content io.Reader) (file string, err
 	return file, f.Sync()
 }
 
-// replace puts a file in the place of one, at once.
+// replace replaces a file atomically.
 func (s *DirSpool) replace(name string, content []byte) error {
 	temporary, err := s.put(name, temporaryEnding, bytes.NewReader(content))
 	if err != nil {
@@ -158,8 +157,7 @@ func (s *DirSpool) replace(name string, content []byte) error {
 	return s.settle()
 }
 
-// sync brings the names of the directory to the disk. Windows takes no such wish for a folder,
-// and keeps a log of them itself.
+// sync syncs the directory. Windows cannot sync a directory, and journals the names itself.
 func (s *DirSpool) sync() error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -188,7 +186,7 @@ func (s *DirSpool) readEntry(name string) (entry dirEntry, err error) {
 	return entry, err
 }
 
-// Read gives a reader of the body that the key has now.
+// Read returns a reader of the key's current body.
 func (s *DirSpool) Read(_ context.Context, key string) (adk.MediaReader, bool, error) {
 	if err := CheckKey(key); err != nil {
 		return nil, false, err
@@ -200,7 +198,7 @@ func (s *DirSpool) Read(_ context.Context, key string) (adk.MediaReader, bool, e
 	return dirReader{s.root, entry}, true, nil
 }
 
-// Delete forgets a body.
+// Delete removes a body.
 func (s *DirSpool) Delete(_ context.Context, key string) (bool, error) {
 	if err := CheckKey(key); err != nil {
 		return false, err
@@ -217,11 +215,11 @@ func (s *DirSpool) Delete(_ context.Context, key string) (bool, error) {
 		}
 		return false, err
 	}
-	_ = s.root.Remove(entry.File) // nobody names it any more
+	_ = s.root.Remove(entry.File) // no entry names it any more
 	return true, s.settle()
 }
 
-// List gives the entries with a prefix, in the order of their keys.
+// List returns the entries with a prefix, ordered by key.
 func (s *DirSpool) List(ctx context.Context, prefix string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		entries, err := s.entries(ctx, prefix)
@@ -265,7 +263,7 @@ func (s *DirSpool) entries(ctx context.Context, prefix string) (entries []Entry,
 	return entries, nil
 }
 
-// files are the names of all files.
+// files returns the names of all files.
 func (s *DirSpool) files() ([]string, error) {
 	dir, err := s.root.Open(".")
 	if err != nil {
@@ -275,8 +273,8 @@ func (s *DirSpool) files() ([]string, error) {
 	return names, errors.Join(err, dir.Close())
 }
 
-// sweepUnnamed removes the files from before a time that no entry names: what a crash
-// within a write left. It gives how many bodies that were.
+// sweepUnnamed removes body and temporary files from before a time that no entry names; a crash
+// during a write leaves them. It returns how many bodies it removed.
 func (s *DirSpool) sweepUnnamed(ctx context.Context, olderThan time.Time) (deleted int, err error) {
 	names, err := s.files()
 	if err != nil {
@@ -295,7 +293,7 @@ func (s *DirSpool) sweepUnnamed(ctx context.Context, olderThan time.Time) (delet
 		}
 		entry, err := s.readEntry(name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return 0, err // who knows what it names
+			return 0, err // the entry may name any of the files
 		}
 		named[entry.File] = true
 	}
@@ -333,7 +331,7 @@ func (r dirReader) open() (*os.File, error) {
 func (r dirReader) Open(context.Context) (io.ReadCloser, error) {
 	file, err := r.open()
 	if err != nil {
-		return nil, err // not a nil *os.File that is no nil interface
+		return nil, err // a nil *os.File would be a non-nil interface
 	}
 	return file, nil
 }

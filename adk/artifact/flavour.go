@@ -11,7 +11,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/internal/pattern"
 )
 
-// The names of the bundled flavours, as marks hold them.
+// The names of the bundled flavours, as in marks.
 const (
 	FlavourText     = "text"
 	FlavourJSON     = "json"
@@ -26,39 +26,39 @@ const (
 	FormatNDJSON = "ndjson"
 )
 
-// Flavour says what a body is and what it can be asked beyond what every body can
-// (ART-20).
+// Flavour says what a body is, and which questions it answers in addition to those that every body
+// answers (ART-20).
 type Flavour struct {
-	// Name is what marks call it by, unique in a config. Required.
+	// Name is its name in marks, unique in a config. Required.
 	Name string
-	// Title is what a prompt calls it by, such as JSON artifact. Required.
+	// Title is its name in prompts, such as "JSON artifact". Required.
 	Title string
 	// MIMEType is the type of its bodies. Required.
 	MIMEType string
 	// Ext is the extension of its files, without a dot. Required.
 	Ext string
-	// Methods are its questions, in the order in which tools are forged of them.
+	// Methods are its questions, in the order in which tools are forged for them.
 	Methods []Method
 }
 
 // Method is one question to an artifact (ART-20).
 type Method struct {
-	// Tool is the name of the tool that asks it, without the prefix and the underscore
-	// before it: json_get. Unique in a config. Required.
+	// Tool is the name of the tool for it, without the prefix and the underscore that follows:
+	// json_get. Unique in a config. Required.
 	Tool string
-	// Description is what a model reads of it. Required.
+	// Description is the description for the model. Required.
 	Description string
-	// Args is the JSON Schema of its arguments, an object without callId; empty for a
-	// question without arguments.
+	// Args is the JSON Schema of its arguments, an object without callId; empty for a question
+	// without arguments.
 	Args json.RawMessage
-	// Run answers in plain data: what FRG-5 says becomes of it. Required.
+	// Run returns the answer as plain data; FRG-5 says how it is shown. Required.
 	Run func(ctx context.Context, a *Artifact, args map[string]any) (any, error)
 }
 
-// The bundled flavours (ART-20). They must not be changed: a flavour of one's own is
-// another value.
+// The bundled flavours (ART-20). They must not be changed; make a new value for a flavour of your
+// own.
 var (
-	// TextFlavour is text, which answers what every body answers.
+	// TextFlavour is text, with only the questions that every body answers.
 	TextFlavour = Flavour{Name: FlavourText, Title: "Text artifact", MIMEType: "text/plain; charset=utf-8", Ext: "txt"}
 	// JSONFlavour is JSON, JSON5 or lines of JSON.
 	JSONFlavour = Flavour{Name: FlavourJSON, Title: "JSON artifact", MIMEType: "application/json; charset=utf-8", Ext: "json", Methods: jsonMethods()}
@@ -79,7 +79,7 @@ const (
 	langArgs  = `{"type":"object","properties":{"lang":{"type":"string","description":"of this language alone; empty for those without one"}}}`
 )
 
-// baseMethods are the questions to every body (FRG-4).
+// baseMethods returns the questions that every body answers (FRG-4).
 func baseMethods() []Method {
 	return []Method{
 		{"head", "Returns the first n lines.", json.RawMessage(countArgs), func(ctx context.Context, a *Artifact, args map[string]any) (any, error) {
@@ -100,7 +100,7 @@ func baseMethods() []Method {
 	}
 }
 
-// forgedGrep compiles the pattern with its flags (FRG-7).
+// forgedGrep compiles the pattern with its flags, and calls Grep (FRG-7).
 func forgedGrep(ctx context.Context, a *Artifact, args map[string]any) (any, error) {
 	expr := textAt(args, "pattern")
 	if flags := strings.ReplaceAll(textAt(args, "flags"), "u", ""); flags != "" {
@@ -168,7 +168,7 @@ func markdownMethods() []Method {
 
 func textAt(args map[string]any, name string) string { text, _ := args[name].(string); return text }
 
-// intAt is a whole number argument, nil where it was not given.
+// intAt returns a whole number argument; nil if it was not given.
 func intAt(args map[string]any, name string) *int {
 	switch n := args[name].(type) {
 	case float64:

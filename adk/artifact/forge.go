@@ -15,14 +15,14 @@ import (
 	"github.com/adkreplay/adkreplay/internal/forging"
 )
 
-// Forge makes the tools that a model can ask the dispatch's artifacts with (FRG-1 to
-// FRG-4): for every tool call that one artifact is the result of, and that no forged
-// tool made; with Config.HandlesOnly for those that are not inline. Without any, the registry is empty. It looks at the tool calls once; forge
-// again at every call of the model, since a call that comes later is not in the tools
-// (FRG-8). A config that is wrong is E_INVALID_ARTIFACT_CONFIG.
+// Forge makes the tools with which a model can ask the dispatch's artifacts (FRG-1 to FRG-4): those
+// of every tool call whose result is one artifact and that no forged tool made; with
+// Config.HandlesOnly, only of calls that are not inline. Without such a call, the registry is
+// empty. Forge looks at the tool calls once; call it again before every call of the model, since
+// the tools do not know later tool calls (FRG-8). A wrong config is E_INVALID_ARTIFACT_CONFIG.
 //
-// Merge the registry with the dispatch's own tools for one call of the model
-// (adk.MergeRegistries), or Install it (FRG-9).
+// Merge the registry with the dispatch's own tools for one call of the model (adk.MergeRegistries),
+// or Install it (FRG-9).
 func Forge(dc *adk.DispatchContext, config Config) (*adk.Registry, error) {
 	if dc == nil {
 		return nil, errors.New("artifact: Forge has no dispatch context, want the one that the executor was called with")
@@ -56,7 +56,7 @@ func Forge(dc *adk.DispatchContext, config Config) (*adk.Registry, error) {
 	return forged, nil
 }
 
-// eligible gives the mark of the one artifact that a call resulted in.
+// eligible returns the mark of the one artifact that is a call's result.
 func eligible(call *adk.ToolCall) (Mark, bool) {
 	media, single := call.Results().(*adk.Media)
 	if call.FromArtifactTool() || !single {
@@ -67,7 +67,7 @@ func eligible(call *adk.ToolCall) (Mark, bool) {
 
 func (c Config) prefix() string { return cmp.Or(c.Prefix, "artifact") }
 
-// flavours are those of the config, checked: every fault at once (ART-20).
+// flavours returns the config's flavours, or an error with every fault of the config (ART-20).
 func (c Config) flavours() ([]Flavour, error) {
 	if faults := c.Faults(); len(faults) > 0 {
 		texts := make([]string, len(faults))
@@ -82,8 +82,7 @@ func (c Config) flavours() ([]Flavour, error) {
 	return c.Flavours, nil
 }
 
-// Faults are all that is wrong with the config, by the names of its fields; nil for nothing
-// (ART-20).
+// Faults returns all that is wrong with the config, by the names of its fields, or nil (ART-20).
 func (c Config) Faults() (faults []adk.Fault) {
 	if c.Flavours == nil && c.MaxResult >= 0 && c.RecordLimit >= 0 {
 		return nil
@@ -130,8 +129,8 @@ func (c Config) checkMethod(field string, m Method, tools map[string]bool, fault
 	}
 }
 
-// forgedSchema is the schema of a method's arguments with the calls that can be asked
-// (FRG-3).
+// forgedSchema returns the schema of a method's arguments, with callId added for the calls that can
+// be asked (FRG-3).
 func forgedSchema(args json.RawMessage, ids []string) (json.RawMessage, error) {
 	if len(args) == 0 {
 		args = json.RawMessage(noArgs)
@@ -177,8 +176,8 @@ func textList(texts []string) []any {
 	return list
 }
 
-// forge makes a tool of each method of a flavour, or of all bodies where that has no
-// name.
+// forge makes a tool for each method of a flavour. The flavour without a name has the methods of
+// all bodies.
 func (c Config) forge(into *adk.Registry, flavour Flavour, ids []string) error {
 	for _, method := range flavour.Methods {
 		tool, err := described(c.offer(method), method.Args, ids)
@@ -192,17 +191,16 @@ func (c Config) forge(into *adk.Registry, flavour Flavour, ids []string) error {
 	return nil
 }
 
-// Offer is a forged tool as a model reads of it.
+// Offer is a forged tool, as a model reads it.
 type Offer struct{ Name, Description string }
 
 func (c Config) offer(method Method) Offer {
 	return Offer{c.prefix() + "_" + method.Tool, method.Description + " Works on an artifact that an earlier tool call of this turn made; callId selects it."}
 }
 
-// Offers says what a prompt shows in the place of a body: the title of its flavour, and
-// the tools that Forge makes for an artifact of it, in that order. A flavour that the
-// config does not know has the base tools, and its name for a title. A config that is
-// wrong is E_INVALID_ARTIFACT_CONFIG.
+// Offers returns what a prompt shows in the place of a body: the title of its flavour, and the
+// tools that Forge makes for such an artifact, in that order. A flavour that the config does not
+// know has the base tools, and its name as the title. A wrong config is E_INVALID_ARTIFACT_CONFIG.
 func (c Config) Offers(flavour string) (title string, offers []Offer, err error) {
 	flavours, err := c.flavours()
 	if err != nil {
@@ -220,24 +218,24 @@ func (c Config) Offers(flavour string) (title string, offers []Offer, err error)
 	return title, offers, nil
 }
 
-// descriptions are tools that were forged before, without their handlers. Making a schema
-// and compiling it takes most of forging, and a turn forges the same tools again and again.
+// descriptions caches forged tools without their handlers. Making and compiling a schema is most of
+// the work of forging, and a turn forges the same tools again and again.
 var descriptions = struct {
 	sync.Mutex
 	tools map[string]*adk.Tool
 }{tools: map[string]*adk.Tool{}}
 
-// maxDescriptions is how many are kept; then all are forgotten.
+// maxDescriptions is the greatest size of the cache; then it is cleared.
 const maxDescriptions = 1024
 
-// described is a forged tool without a handler of its own, for the arguments of a method
-// and the calls that can be asked (FRG-3).
+// described returns a forged tool without a real handler, for the arguments of a method and the
+// calls that can be asked (FRG-3).
 func described(offer Offer, args json.RawMessage, ids []string) (*adk.Tool, error) {
 	key := fmt.Sprintf("%q %q %q %q", offer.Name, offer.Description, args, ids)
 	descriptions.Lock()
 	tool, met := descriptions.tools[key]
 	descriptions.Unlock()
-	if met { // else it is made, while others have theirs
+	if met { // a missing one is made without holding the lock
 		return tool, nil
 	}
 	schema, err := forgedSchema(args, ids)
@@ -264,7 +262,8 @@ func described(offer Offer, args json.RawMessage, ids []string) (*adk.Tool, erro
 
 var errNoHandler = errors.New("the tool was described, and not forged")
 
-// handler finds the call again in the context that it runs in, and asks (FRG-6).
+// handler returns a handler that finds the call in the context in which it runs, and asks the
+// question (FRG-6).
 func (c Config) handler(flavour Flavour, method Method) adk.ToolHandler {
 	return func(ctx context.Context, dc *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
 		id := textAt(args, forging.CallID)
@@ -299,8 +298,8 @@ func (c Config) handler(flavour Flavour, method Method) adk.ToolHandler {
 	}
 }
 
-// cut leaves of an answer the whole lines that fit into so many bytes, or the runes of
-// its first line, and says so (FRG-11).
+// cut shortens an answer to the whole lines that fit into most bytes, or to the runes of its first
+// line, and says so (FRG-11).
 func cut(text string, most int) string {
 	if most <= 0 || len(text) <= most {
 		return text
@@ -314,10 +313,10 @@ func cut(text string, most int) string {
 	return fmt.Sprintf("%s\n(cut: %d of %d bytes; ask for less)", kept, len(kept), len(text))
 }
 
-// Install puts forged tools among those of the dispatch (FRG-9): it replaces tools of
-// their names, removes those that were installed before and are forged no more, and
-// leaves equal ones alone, so that nothing crosses where nothing changed. They are
-// pruned when the dispatch is acked.
+// Install puts forged tools into the dispatch's registry (FRG-9). It replaces tools of the same
+// names, removes those that were installed before and are no longer forged, and leaves equal ones
+// as they are, so that nothing crosses if nothing changed. The tools are removed when the dispatch
+// is acked.
 func Install(dc *adk.DispatchContext, forged *adk.Registry) error {
 	if dc == nil || forged == nil {
 		return errors.New("artifact: Install has no dispatch context or no registry, want what Forge was called with and what it gave")

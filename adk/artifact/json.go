@@ -15,19 +15,19 @@ import (
 	"github.com/adkreplay/adkreplay/adk/internal/jsontree"
 )
 
-// The bounds of JSON questions (ART-17).
+// The limits of JSON questions (ART-17).
 const (
 	maxDocumentDepth = 500
 	maxVisited       = 1_000_000
-	maxDocument      = 512 << 20 // bytes: the index of more takes what a question may
-	maxRewritten     = 16 << 20  // of a body that is made another text first: JSON5, invalid UTF-8
+	maxDocument      = 512 << 20 // bytes; the index of a longer one would exceed a question's memory
+	maxRewritten     = 16 << 20  // bytes of a body that has to be rewritten first: JSON5, invalid UTF-8
 )
 
-// document is a JSON body that was read: one value, or the records of its lines. No tree is
-// made of it: that would take many times what the body does.
+// document is a JSON body after reading: one value, or the records of its lines. It is not a tree,
+// which would take many times the memory of the body.
 type document struct {
 	format string
-	count  int // of the records, 1 for one document
+	count  int // number of records; 1 for one document
 	text   string
 	index  *jsonindex.Document
 }
@@ -35,7 +35,7 @@ type document struct {
 // single reports whether the body is one document.
 func (d *document) single() bool { return d.format == FormatJSON || d.format == FormatJSON5 }
 
-// records are where the records begin, in order.
+// records yields the records in order.
 func (d *document) records(yield func(jsonindex.Node) bool) {
 	if d.single() {
 		yield(d.index.At(0))
@@ -51,11 +51,11 @@ func (d *document) records(yield func(jsonindex.Node) bool) {
 // recordLine is a line of a text.
 type recordLine struct {
 	number int // from 1
-	at     int // where it begins
+	at     int // the offset of its beginning
 	text   string
 }
 
-// recordLines are the lines of a text that are not blank.
+// recordLines iterates over the lines of a text that are not blank.
 func recordLines(text string) iter.Seq[recordLine] {
 	return func(yield func(recordLine) bool) {
 		l := recordLine{}
@@ -68,21 +68,21 @@ func recordLines(text string) iter.Seq[recordLine] {
 	}
 }
 
-// JSONQuestions are the questions to a JSON artifact. Values keep the order of their
-// keys and the digits of their numbers (ART-16).
+// JSONQuestions asks questions to a JSON artifact. Values keep the order of their keys and the
+// digits of their numbers (ART-16).
 type JSONQuestions struct{ a *Artifact }
 
-// JSON gives the JSON questions. The body is read when the first one is asked, and its
-// format found (ART-15): what is none is E_ARTIFACT_FORMAT.
+// JSON returns the JSON questions. The first question reads the body and finds its format (ART-15);
+// a body in none of the formats is E_ARTIFACT_FORMAT.
 func (a *Artifact) JSON() JSONQuestions { return JSONQuestions{a} }
 
-// ask asks of the document, which is read once for an Artifact.
+// ask asks a question about the document, which is read once for an Artifact.
 func (q JSONQuestions) ask(ctx context.Context, method string, args map[string]any, run func(d *document) (any, error)) (any, error) {
 	return askRead(ctx, q.a, "json_"+method, args, &q.a.document, q.a.read, func(d *document) (any, error) { return d.ask(run) })
 }
 
-// askRead asks of what a body is read as, which stays known where the body is in memory: a large
-// one is read again for each question, so that it crosses.
+// askRead asks a question about a parsed body. The result of parsing is kept if the body is in
+// memory; a large body is read again for each question, so that each question crosses.
 func askRead[D any](ctx context.Context, a *Artifact, method string, args map[string]any, known **D, read func(context.Context, body) (*D, error), run func(*D) (any, error)) (any, error) {
 	a.mu.Lock()
 	found := *known
@@ -105,13 +105,13 @@ func askRead[D any](ctx context.Context, a *Artifact, method string, args map[st
 	})
 }
 
-// ask has a question end with an error where it goes too far.
+// ask runs a question, and returns an error if it goes too far.
 func (d *document) ask(run func(d *document) (any, error)) (answer any, err error) {
 	defer jsonindex.Recover(&err)
 	return run(d)
 }
 
-// read reads the body in the format of its hint, or in the first that it has.
+// read reads the body in the format of its mark or, without one, in the first format that fits.
 func (a *Artifact) read(ctx context.Context, b body) (*document, error) {
 	if b.size() > maxDocument {
 		return nil, refuse(itsLines, "%d bytes, want at most %d for questions to JSON", b.size(), maxDocument)
@@ -183,19 +183,19 @@ func byLines(format, text string) (*document, error) {
 	return d, nil
 }
 
-// Type is json or json5 for one document, jsonl (or ndjson, where the mark says so) for
-// records.
+// Type returns json or json5 for one document, and jsonl for records, or ndjson if the mark says
+// so.
 func (q JSONQuestions) Type(ctx context.Context) (string, error) {
 	return valueOf[string](q.ask(ctx, "type", nil, func(d *document) (any, error) { return d.format, nil }))
 }
 
-// Length is the number of records: 1 for one document, also where that is an array.
+// Length returns the number of records: 1 for one document, even if that is an array.
 func (q JSONQuestions) Length(ctx context.Context) (int, error) {
 	return valueOf[int](q.ask(ctx, "length", nil, func(d *document) (any, error) { return float64(d.count), nil }))
 }
 
-// Keys are those of the root object, or of all records that are objects in the order in
-// which they appear; found is false where there is no object.
+// Keys returns the keys of the root object, or those of all records that are objects, in order of
+// first appearance. found is false if there is no object.
 func (q JSONQuestions) Keys(ctx context.Context) (keys []string, found bool, err error) {
 	value, err := q.keys(ctx)
 	if _, isNone := value.(none); isNone {
@@ -233,27 +233,26 @@ func (q JSONQuestions) keys(ctx context.Context) (any, error) {
 	})
 }
 
-// Get gives what a path of RFC 9535 selects: in the document, or in all records, in
-// order, as one list. A path that is none, and one that visits more than 1,000,000
-// nodes, is E_ARTIFACT_FORMAT (ART-17).
+// Get returns what a path of RFC 9535 selects: in the document, or in all records in order, as one
+// list. A wrong path, and one that visits more than 1,000,000 nodes, is E_ARTIFACT_FORMAT (ART-17).
 func (q JSONQuestions) Get(ctx context.Context, path string) ([]json.RawMessage, error) {
 	return raws(q.get(ctx, "get", path))
 }
 
-// Pluck is Get under the name that reads well for records.
+// Pluck is Get, under a name that suits records.
 func (q JSONQuestions) Pluck(ctx context.Context, path string) ([]json.RawMessage, error) {
 	return raws(q.get(ctx, "pluck", path))
 }
 
-// Filter gives the records, or the one document, in which a path selects anything. The
-// elements of an array are no records: Get $[?@.price < 10].
+// Filter returns the records, or the one document, in which a path selects anything. Elements of an
+// array are not records; for them use Get with a path such as $[?@.price < 10].
 func (q JSONQuestions) Filter(ctx context.Context, path string) ([]json.RawMessage, error) {
 	return raws(q.filter(ctx, path))
 }
 
-// Slice gives the records from one, counted from 0, to the one before another; nil is
-// the first, and the end. One document is given whole whatever is asked, also where it is
-// an array: Get $[0:5] gives some of its elements.
+// Slice returns the records from index from, counted from 0, up to but without index to; nil means
+// the first, and the end. One document is returned whole in any case, even if it is an array; for
+// some of its elements use Get with a path such as $[0:5].
 func (q JSONQuestions) Slice(ctx context.Context, from, to *int) ([]json.RawMessage, error) {
 	return raws(q.slice(ctx, from, to))
 }
@@ -268,7 +267,8 @@ func (q JSONQuestions) filter(ctx context.Context, path string) (any, error) {
 	})
 }
 
-// matching is a list of what is taken of each record, by what a path selects in it.
+// matching returns a list of what take returns for each record and the nodes that a path selects in
+// it.
 func (q JSONQuestions) matching(ctx context.Context, method, path string, take func(record jsonindex.Node, matches []jsonindex.Node) []jsonindex.Node) (any, error) {
 	parsed, err := jsonpath.Parse(path)
 	if err != nil {

@@ -11,31 +11,31 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Reader gives the lines of a body one by one: what a program asks that walks through
-// it. Lines are those of ART-13, their text that of ART-14.
+// Reader returns the lines of a body one by one, for a program that goes through them. Lines are as
+// in ART-13, their text as in ART-14.
 type Reader interface {
-	// Line is the line of an index from 0, and false where there is none.
+	// Line returns the line at an index from 0; ok is false if there is none.
 	Line(ctx context.Context, i int) (line string, ok bool, err error)
-	// ByteLength is the length of the body.
+	// ByteLength returns the length of the body.
 	ByteLength(ctx context.Context) (int64, error)
-	// LineCount is how many lines there are.
+	// LineCount returns the number of lines.
 	LineCount(ctx context.Context) (int, error)
-	// ReadAll is the body, untouched.
+	// ReadAll returns the body, unchanged.
 	ReadAll(ctx context.Context) ([]byte, error)
 }
 
-// DefaultThreshold is a threshold for NewLineReader that fits most uses: 10 MiB.
+// DefaultThreshold is a threshold for NewLineReader that suits most uses: 10 MiB.
 const DefaultThreshold = 10 << 20
 
-// indexStep is how many lines lie between two places that an index knows.
+// indexStep is the number of lines from one place in the index to the next.
 const indexStep = 256
 
-// NewLineReader makes a Reader of a media reader (SPL-6). A body below the threshold is
-// kept in memory after its first use; of a longer one an index of its lines is made in
-// one pass, and a line is read from the nearest place before it: by ranges where the
-// reader has them, else from the beginning. A threshold of 0 keeps none in memory,
-// math.MaxInt64 all; a negative one is E_INVALID_ARTIFACT_CONFIG. Nothing is read before
-// the first question, and a pass that failed is made again. It is safe for concurrent use.
+// NewLineReader makes a Reader from a media reader (SPL-6). A body below the threshold is kept in
+// memory after its first use. For a longer one, a first pass makes an index of its lines, and a
+// line is read from the nearest indexed place before it: by ranges if the reader has them,
+// otherwise from the beginning. A threshold of 0 keeps no body in memory, math.MaxInt64 every body;
+// a negative one is E_INVALID_ARTIFACT_CONFIG. Nothing is read before the first question, and a
+// pass that failed is repeated. The Reader is safe for concurrent use.
 func NewLineReader(reader adk.MediaReader, threshold int64) (Reader, error) {
 	if threshold < 0 {
 		return nil, &adk.Error{Code: adk.E_INVALID_ARTIFACT_CONFIG, Message: "threshold: is negative, want 0 or more"}
@@ -43,25 +43,26 @@ func NewLineReader(reader adk.MediaReader, threshold int64) (Reader, error) {
 	return &lineReader{reader: reader, threshold: threshold, passing: make(chan struct{}, 1)}, nil
 }
 
-// lineReader knows nothing until its first pass.
+// lineReader has no index before its first pass.
 type lineReader struct {
 	reader    adk.MediaReader
 	threshold int64
 
-	passing chan struct{} // has one who makes the pass
+	passing chan struct{} // full while a goroutine makes the pass
 	known   atomic.Pointer[lineIndex]
 }
 
-// lineIndex is what a pass found out.
+// lineIndex is the result of a pass.
 type lineIndex struct {
-	body    []byte // nil where it is not kept
+	body    []byte // nil if it is not kept
 	kept    bool
-	offsets []int64 // where every indexStep-th line begins
+	offsets []int64 // of the beginning of every indexStep-th line
 	bytes   int64
 	lines   int
 }
 
-// index makes the pass, once. Who waits for that of another waits within his own context.
+// index makes the pass, once. A goroutine that waits for another's pass stops waiting when its own
+// context is done.
 func (r *lineReader) index(ctx context.Context) (*lineIndex, error) {
 	if known := r.known.Load(); known != nil {
 		return known, nil
@@ -91,7 +92,7 @@ func (r *lineReader) index(ctx context.Context) (*lineIndex, error) {
 	return &pass.lineIndex, nil
 }
 
-// indexing is a pass: it is written the body.
+// indexing is a pass; the body is written to it.
 type indexing struct {
 	lineIndex
 	threshold int64
@@ -165,11 +166,11 @@ func (r *lineReader) Line(ctx context.Context, i int) (line string, ok bool, err
 	if skip > 0 {
 		return "", false, &adk.Error{Code: adk.E_ARTIFACT_CHANGED, Message: "the body has fewer lines than it had"}
 	}
-	return "", true, nil // the line behind the last newline is empty
+	return "", true, nil // the line after the last newline, which is empty
 }
 
-// near opens the body at the nearest place that is known before a line, and says how much
-// of it is needed, and how many lines lie between.
+// near opens the body at the nearest known place before a line. It returns how many bytes are
+// needed, and how many lines to skip.
 func (r *lineReader) near(ctx context.Context, known *lineIndex, i int) (stream io.ReadCloser, size int64, skip int, err error) {
 	place := i / indexStep
 	from, end := known.offsets[place], known.bytes

@@ -15,18 +15,18 @@ import (
 	"github.com/adkreplay/adkreplay/adk/internal/pattern"
 )
 
-// Head gives the first n lines, fewer if there are fewer.
+// Head returns the first n lines, or fewer if there are fewer.
 func (a *Artifact) Head(ctx context.Context, n int) ([]string, error) {
 	return a.Cat(ctx, nil, &n)
 }
 
-// Tail gives the last n lines, fewer if there are fewer.
+// Tail returns the last n lines, or fewer if there are fewer.
 func (a *Artifact) Tail(ctx context.Context, n int) ([]string, error) {
 	return listOf[string](a.ask(ctx, "tail", map[string]any{"n": n}, func(ctx context.Context, b body) (any, error) { return tail(ctx, b, n) }))
 }
 
-// Cat gives the lines from one, counted from 0, to the one before another; nil is the
-// first, and the end. Both are clamped to the lines that there are.
+// Cat returns the lines from index from, counted from 0, up to but without index to; nil means the
+// first, and the end. Both are clamped to the existing lines.
 func (a *Artifact) Cat(ctx context.Context, from, to *int) ([]string, error) {
 	args := map[string]any{}
 	start, end := 0, a.mark.Lines
@@ -39,13 +39,13 @@ func (a *Artifact) Cat(ctx context.Context, from, to *int) ([]string, error) {
 	return listOf[string](a.ask(ctx, "cat", args, func(ctx context.Context, b body) (any, error) { return cat(ctx, b, start, end) }))
 }
 
-// Grep gives the lines that a pattern matches, in order, each matched alone.
+// Grep returns the lines that a pattern matches, in order; each line is matched separately.
 func (a *Artifact) Grep(ctx context.Context, expr *regexp.Regexp) ([]string, error) {
 	return listOf[string](a.ask(ctx, "grep", map[string]any{"pattern": expr.String()}, func(ctx context.Context, b body) (any, error) { return grep(ctx, b, expr) }))
 }
 
-// EstimateTokens is what adk.EstimateTokens gives for the whole body; one that is not UTF-8
-// is counted by the MiB.
+// EstimateTokens returns adk.EstimateTokens for the whole body. A body that is not UTF-8 is counted
+// in pieces of 1 MiB.
 func (a *Artifact) EstimateTokens(ctx context.Context, encoding adk.Encoding) (int, error) {
 	return valueOf[int](a.ask(ctx, "estimate_tokens", map[string]any{"encoding": string(encoding)}, func(ctx context.Context, b body) (any, error) {
 		data, err := all(ctx, b)
@@ -53,28 +53,29 @@ func (a *Artifact) EstimateTokens(ctx context.Context, encoding adk.Encoding) (i
 			return float64(adk.EstimateTokens(ownText(data), encoding)), err
 		}
 		tokens := 0
-		for piece := range slices.Chunk(data, maxParsed) { // as text it may be three times as long
+		for piece := range slices.Chunk(data, maxParsed) { // as text, a piece may be three times as long
 			tokens += adk.EstimateTokens(validText(piece), encoding)
 		}
 		return float64(tokens), ctx.Err()
 	}))
 }
 
-// chunk is how much of a body is read at once.
+// chunk is how many bytes of a body are read at a time.
 const chunk = 256 << 10
 
-// room is how much of so many bytes is read at once, the end behind them as well.
+// room returns the buffer length for a body of a size, with one byte more to see the end.
 func room(size int64) int { return int(min(max(0, size)+1, chunk)) }
 
-// line is a line of a body, which must not be kept.
+// line is a line of a body, valid only until the next one.
 type line struct {
 	text []byte // without the newline
-	cut  bool   // there is more of it
+	cut  bool   // the line is longer than text
 }
 
-// lines gives the lines of a stream of about so many bytes, from one on, and of each so many
-// bytes at most: no more is held of a line, and nothing of those before. What ends with a
-// newline has an empty line more (ART-13). It closes the stream.
+// lines iterates over the lines of a stream of about size bytes, from line from on, with at most
+// most bytes of each. Memory is bounded: it holds no more of a line, and nothing of the lines
+// before. A text that ends with a newline has an empty line after it (ART-13). lines closes the
+// stream.
 func lines(ctx context.Context, stream io.ReadCloser, size int64, from, most int) iter.Seq2[line, error] {
 	return func(yield func(line, error) bool) {
 		defer func() { _ = stream.Close() }()
@@ -95,7 +96,7 @@ func lines(ctx context.Context, stream io.ReadCloser, size int64, from, most int
 			}
 			text := bytes.TrimSuffix(piece, newline)
 			switch {
-			case i < from || begun.cut: // not asked for, or given already
+			case i < from || begun.cut: // not requested, or yielded already
 			case goesOn:
 				begun.extend(text, most)
 				if begun.cut && !yield(begun, nil) {
@@ -127,7 +128,7 @@ func (l *line) extend(piece []byte, most int) {
 	l.text = append(l.text, piece[:min(left, len(piece))]...)
 }
 
-// cat gives the lines of a range.
+// cat returns the lines of a range.
 func cat(ctx context.Context, b body, from, to int) ([]string, error) {
 	if from >= to {
 		return []string{}, nil
@@ -135,7 +136,7 @@ func cat(ctx context.Context, b body, from, to int) ([]string, error) {
 	return collected(between(ctx, b, from, to, maxAnswer))
 }
 
-// collected is a list of lines, as long as an answer may be.
+// collected returns a list of lines, and fails if it is longer than an answer may be.
 func collected(all iter.Seq2[line, error]) ([]string, error) {
 	answer := answerLines{list: []string{}}
 	for one, err := range all {
@@ -149,7 +150,7 @@ func collected(all iter.Seq2[line, error]) ([]string, error) {
 	return answer.list, nil
 }
 
-// between are the lines of a range of a body, as lines gives them.
+// between iterates over the lines of a range of a body, as lines does.
 func between(ctx context.Context, b body, from, to, most int) iter.Seq2[line, error] {
 	return func(yield func(line, error) bool) {
 		stream, err := b.stream(ctx)
@@ -166,7 +167,7 @@ func between(ctx context.Context, b body, from, to, most int) iter.Seq2[line, er
 	}
 }
 
-// tail gives the last n lines.
+// tail returns the last n lines.
 func tail(ctx context.Context, b body, n int) ([]string, error) {
 	if n <= 0 || b.size() == 0 {
 		return []string{}, nil
@@ -183,13 +184,13 @@ func tail(ctx context.Context, b body, n int) ([]string, error) {
 		return nil, err
 	}
 	list, err := collected(lines(ctx, stream, b.size()-from, 0, maxAnswer))
-	if err == nil && len(list) == 0 { // the empty line behind the last newline
+	if err == nil && len(list) == 0 { // the empty line after the last newline
 		list = []string{""}
 	}
 	return list, err
 }
 
-// lastLines is where the last n lines begin, found backwards by ranges.
+// lastLines returns where the last n lines begin, searching backwards by ranges.
 func lastLines(ctx context.Context, b body, n int) (from int64, ranged bool, err error) {
 	end := b.size()
 	for end > 0 {
@@ -214,13 +215,13 @@ func lastLines(ctx context.Context, b body, n int) (from int64, ranged bool, err
 	return 0, true, nil
 }
 
-// tailStreamed reads all, and holds not much more than the last n lines.
+// tailStreamed reads the whole stream, and holds little more than the last n lines.
 func tailStreamed(ctx context.Context, b body, n int) (list []string, err error) {
 	stream, err := b.stream(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = stream.Close() }() // it was read to its end, or failed
+	defer func() { _ = stream.Close() }() // read to its end, or failed
 	window, piece, lost := []byte(nil), make([]byte, room(b.size())), false
 	for most := 2 * chunk; err == nil; {
 		var read int
@@ -230,7 +231,7 @@ func tailStreamed(ctx context.Context, b body, n int) (list []string, err error)
 			continue
 		}
 		from := lastOf(window, n)
-		lost = lost && from == 0 // lines that were dropped are none of the last
+		lost = lost && from == 0 // dropped lines are not among the last n
 		if len(window)-from > maxAnswer {
 			from, lost = len(window)-maxAnswer, true
 		}
@@ -255,7 +256,7 @@ func tailStreamed(ctx context.Context, b body, n int) (list []string, err error)
 	return last.list, nil
 }
 
-// lastOf is where the last n lines of a text begin; 0 where it has no more.
+// lastOf returns where the last n lines of a text begin; 0 if it has no more.
 func lastOf(text []byte, n int) int {
 	for at := len(text); ; n-- {
 		if at = bytes.LastIndexByte(text[:at], '\n'); at < 0 || n == 1 {
@@ -264,10 +265,10 @@ func lastOf(text []byte, n int) int {
 	}
 }
 
-// maxLine is how long a line is at most that a pattern is tried on.
+// maxLine is the greatest length of a line on which a pattern is tried.
 const maxLine = maxAnswer
 
-// grep gives the lines that an expression matches.
+// grep returns the lines that an expression matches.
 func grep(ctx context.Context, b body, expr *regexp.Regexp) ([]string, error) {
 	stream, err := b.stream(ctx)
 	if err != nil {
@@ -275,8 +276,8 @@ func grep(ctx context.Context, b body, expr *regexp.Regexp) ([]string, error) {
 	}
 	defer func() { _ = stream.Close() }()
 	g := grepper{ctx: ctx, expr: expr, size: pattern.Size(expr), needed: neededBy(expr.String()), found: answerLines{list: []string{}}}
-	buffer, held := make([]byte, room(b.size())), 0 // what is held of a line that goes on
-	passing := false                                // the line is too long to be held, and no match so far
+	buffer, held := make([]byte, room(b.size())), 0 // bytes held of an unfinished line
+	passing := false                                // the line is too long to be held, and cannot match so far
 	for isAny := false; ; isAny = true {
 		n, err := io.ReadFull(stream, buffer[held:])
 		data := buffer[:held+n]
@@ -313,24 +314,25 @@ func grep(ctx context.Context, b body, expr *regexp.Regexp) ([]string, error) {
 				return nil, err
 			}
 		}
-		if held = copy(buffer, data); held > len(buffer)/2 { // a line longer than what is read at once
+		if held = copy(buffer, data); held > len(buffer)/2 { // the line is longer than the buffer
 			buffer = append(buffer, make([]byte, min(len(buffer), maxLine+chunk-len(buffer)))...)
 		}
 	}
 }
 
-// grepper looks for lines in blocks of whole ones.
+// grepper looks for matching lines in blocks of whole lines.
 type grepper struct {
 	ctx    context.Context
 	expr   *regexp.Regexp
-	size   int     // of its program
-	needed literal // stands in every line that the expression matches
+	size   int     // of the compiled program
+	needed literal // is in every line that the expression matches
 	found  answerLines
-	steps  int64 // taken since the context was looked at
+	steps  int64 // since the context was checked
 }
 
-// pass passes by a line that is too long, up to its end or without it, and gives what is
-// to be kept: what stands behind it, or what may begin the literal that it must not have.
+// pass skips a line that is too long, up to its end or, with a negative end, as far as it is read.
+// It fails if the line has the needed literal, or if there is none, since the line might match. It
+// returns what is to be kept: what follows the line, or an end that may begin the literal.
 func (g *grepper) pass(data []byte, end int) ([]byte, error) {
 	of := data
 	if end >= 0 {
@@ -347,7 +349,7 @@ func (g *grepper) pass(data []byte, end int) ([]byte, error) {
 
 func (g *grepper) block(data []byte) error {
 	for {
-		if g.needed.text != nil { // go to the line of the next place that it stands at
+		if g.needed.text != nil { // go to the line with the next occurrence of the literal
 			at := g.needed.index(data)
 			if at < 0 {
 				return nil
@@ -362,7 +364,7 @@ func (g *grepper) block(data []byte) error {
 	}
 }
 
-// oftenEnough is after how many steps of a program the context is looked at.
+// oftenEnough is after how many steps of a program the context is checked.
 const oftenEnough = 10_000_000
 
 func (g *grepper) line(data []byte) error {

@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// literal is a text to look for before a pattern is tried; nil where there is none to tell.
+// literal is a text to search for before a pattern is tried; nil text if there is none.
 type literal struct {
-	text []byte // of a folded one small letters of ASCII
-	fold bool   // large letters count too
+	text []byte // in lowercase ASCII if fold is set
+	fold bool   // uppercase letters match too
 }
 
-// neededBy is the longest text that has to stand in whatever a pattern matches, as far as
-// that is easy to tell.
+// neededBy returns the longest text that must occur in whatever a pattern matches, as far as that
+// is easy to find.
 func neededBy(pattern string) literal {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -46,8 +46,8 @@ func literalIn(re *syntax.Regexp) (longest literal) {
 	return longest
 }
 
-// folded is the longest piece of a text in any case whose letters have two forms, both of
-// ASCII: K and S have a third one beyond it.
+// folded returns the longest piece of a case-insensitive text whose letters have exactly two forms,
+// both in ASCII. K and S have a third form outside of it.
 func folded(runes []rune) literal {
 	longest, piece := []byte(nil), []byte(nil)
 	for _, c := range runes {
@@ -62,15 +62,15 @@ func folded(runes []rune) literal {
 	return literal{longest, true}
 }
 
-// index is where the literal stands first; -1 for nowhere.
+// index returns the offset of the literal's first occurrence; -1 if there is none.
 func (l literal) index(data []byte) int {
 	if !l.fold {
 		return bytes.Index(data, l.text)
 	}
 	first, other := l.text[0], large(l.text[0])
 	for from := 0; len(data)-from >= len(l.text); {
-		// In pieces, so that a text of the one case is not searched through to its end for
-		// the other again and again.
+		// Search piece by piece. Otherwise a text in one letter case would be searched to its end
+		// for the other case again and again.
 		piece := data[from:min(from+512, len(data))]
 		at := bytes.IndexByte(piece, first)
 		if at >= 0 {
@@ -104,7 +104,7 @@ func (l literal) stands(data []byte) bool {
 	return true
 }
 
-// small is a large letter of ASCII as a small one, and any other byte.
+// small returns an uppercase ASCII letter in lowercase, and other bytes unchanged.
 func small(c byte) byte {
 	if 'A' <= c && c <= 'Z' {
 		return c + ('a' - 'A')
@@ -112,7 +112,7 @@ func small(c byte) byte {
 	return c
 }
 
-// large is a small letter of ASCII as a large one, and any other byte.
+// large returns a lowercase ASCII letter in uppercase, and other bytes unchanged.
 func large(c byte) byte {
 	if 'a' <= c && c <= 'z' {
 		return c - ('a' - 'A')

@@ -21,21 +21,21 @@ import (
 // StashKey is the entry of a media's stash that makes it an artifact (ART-1).
 const StashKey = forging.StashKey
 
-// Mark is what a media says of the body behind it (ART-1).
+// Mark describes the body of a media (ART-1).
 type Mark struct {
-	// Flavour is the name of what the body is: text, json, markdown, or a user's.
+	// Flavour is the name of the body's flavour: text, json, markdown, or a user's.
 	Flavour string
-	// Key is where a spool keeps the body; empty until it does.
+	// Key is the body's key in a spool; empty until it is in one.
 	Key string
 	// Bytes is the length of the body.
 	Bytes int64
-	// Lines is how many it has (ART-13).
+	// Lines is the number of lines (ART-13).
 	Lines int
-	// SHA256 is the hash of the body in lowercase hexadecimal; empty where it may not
-	// be known, and then it is not compared (ART-23).
+	// SHA256 is the hash of the body in lowercase hexadecimal. It is empty if it must not be known,
+	// as after redaction; then it is not compared (ART-23).
 	SHA256 string
-	// Format is a hint for the JSON flavour: json, json5, jsonl or ndjson; empty for
-	// none (ART-15).
+	// Format is a hint for the JSON flavour: json, json5, jsonl or ndjson; empty means none
+	// (ART-15).
 	Format string
 }
 
@@ -44,7 +44,7 @@ var (
 	formats = []string{"", FormatJSON, FormatJSON5, FormatJSONL, FormatNDJSON}
 )
 
-// Of gives the mark of a media, and whether it has one. One of a wrong shape is none.
+// Of returns the mark of a media, and whether it has one. A malformed mark does not count.
 func Of(media *adk.Media) (mark Mark, marked bool) {
 	mark, marked = anyMark(media)
 	if !marked || media.Kind() != adk.MediaDocument || mark.Flavour == FlavourMedia {
@@ -53,7 +53,7 @@ func Of(media *adk.Media) (mark Mark, marked bool) {
 	return mark, true
 }
 
-// anyMark is the mark of a media, that of one which is only kept among them.
+// anyMark returns the mark of a media, including that of a media which is kept but is no artifact.
 func anyMark(media *adk.Media) (mark Mark, marked bool) {
 	if media == nil {
 		return Mark{}, false
@@ -80,7 +80,7 @@ func anyMark(media *adk.Media) (mark Mark, marked bool) {
 	return mark, true
 }
 
-// value is the mark as the stash holds it.
+// value returns the mark in the form of the stash.
 func (m Mark) value() map[string]any {
 	object := map[string]any{"flavour": m.Flavour, "key": m.Key, "bytes": int(m.Bytes), "lines": m.Lines}
 	if m.SHA256 != "" {
@@ -92,7 +92,7 @@ func (m Mark) value() map[string]any {
 	return object
 }
 
-// put gives a media's init the mark, with the media's own tier.
+// put adds the mark to a media's init, with the media's own tier.
 func (m Mark) put(init *adk.MediaInit) {
 	if init.Stash == nil {
 		init.Stash = map[string]adk.MediaStashEntry{}
@@ -100,31 +100,30 @@ func (m Mark) put(init *adk.MediaInit) {
 	init.Stash[StashKey] = adk.MediaStashEntry{Value: m.value(), TrustTier: init.TrustTier}
 }
 
-// Init is what an artifact is made of (ART-2).
+// Init has what an artifact is made from (ART-2).
 type Init struct {
-	// ID is the id of the tool call that it belongs to. Required.
+	// ID is the id of the tool call to which the artifact belongs. Required.
 	ID string
-	// Flavour says what the body is; its name, MIME type and extension are used. Required.
+	// Flavour is the body's flavour; its name, MIME type and extension are used. Required.
 	Flavour Flavour
-	// Filename is the name to show. Required.
+	// Filename is the displayed name. Required.
 	Filename string
-	// Reader reaches the body. Required.
+	// Reader reads the body. Required.
 	Reader adk.MediaReader
-	// TrustTier is where the body came from. Required.
+	// TrustTier says where the body comes from. Required.
 	TrustTier adk.TrustTier
-	// Source is where it was found, such as a URL; optional.
+	// Source says where it was found, such as a URL; optional.
 	Source string
-	// Known is what a spool said when it was given the body. Nil means that New reads
-	// the body, once, to find out.
+	// Known is what a spool returned when the body was written to it. If it is nil, New reads the
+	// body once to measure it.
 	Known *Entry
 	// Format is a hint for the JSON flavour, as in Mark; optional.
 	Format string
 }
 
-// New makes an artifact: a document that bears a mark (ART-1, ART-2). Faults are one
-// E_INVALID_INITIAL_ARTIFACT_VALUE that names every field; where the reader is one of
-// them, its cause is E_NOT_A_SPOOL_READER. A reader that fails while sizes are found
-// out is that reader's error.
+// New makes an artifact: a document with a mark (ART-1, ART-2). Faults are one
+// E_INVALID_INITIAL_ARTIFACT_VALUE that lists every field; if the reader is one of them, its cause
+// is E_NOT_A_SPOOL_READER. If the reader fails while the body is measured, its error is returned.
 func New(init Init) (*adk.Media, error) { return newArtifact(context.Background(), init) }
 
 func newArtifact(ctx context.Context, init Init) (*adk.Media, error) {
@@ -148,7 +147,7 @@ func newArtifact(ctx context.Context, init Init) (*adk.Media, error) {
 	return adk.NewMedia(media)
 }
 
-// check finds every fault of the fields, those of the media itself among them.
+// check returns every fault of the fields, including those of the media.
 func (init Init) check() error {
 	err := &adk.Error{Code: adk.E_INVALID_INITIAL_ARTIFACT_VALUE}
 	fault := func(field, message string) {
@@ -170,7 +169,7 @@ func (init Init) check() error {
 	})
 	if media, ok := inner.(*adk.Error); ok {
 		err.Faults = append(err.Faults, media.Faults...)
-		if media.Cause != nil { // the reader, which alone has one
+		if media.Cause != nil { // the reader's fault, the only one with a cause
 			err.Cause = adk.E_NOT_A_SPOOL_READER
 		}
 	}
@@ -185,13 +184,13 @@ func (init Init) check() error {
 	return err
 }
 
-// measure reads a body to its end and says what it is.
+// measure reads a body to its end and returns its entry.
 func measure(ctx context.Context, reader adk.MediaReader) (Entry, error) {
 	stream, err := open(ctx, reader)
 	if err != nil {
 		return Entry{}, err
 	}
-	defer func() { _ = stream.Close() }() // it was read to its end, or failed
+	defer func() { _ = stream.Close() }() // read to its end, or failed
 	meter := newMeter()
 	if _, err := io.Copy(meter, stream); err != nil {
 		return Entry{}, err
@@ -199,7 +198,7 @@ func measure(ctx context.Context, reader adk.MediaReader) (Entry, error) {
 	return meter.entry(""), nil
 }
 
-// open opens a reader, which may be one that gives nothing.
+// open opens a reader, and fails if it returns no stream.
 func open(ctx context.Context, reader adk.MediaReader) (io.ReadCloser, error) {
 	stream, err := reader.Open(ctx)
 	if err == nil && stream == nil {
@@ -211,14 +210,14 @@ func open(ctx context.Context, reader adk.MediaReader) (io.ReadCloser, error) {
 	return reread.Opened(ctx, stream)
 }
 
-// meter counts what is written to it.
+// meter measures what is written to it.
 type meter struct {
 	hash  hashSum
 	bytes int64
 	lines int
 }
 
-// hashSum is what a meter needs of a hash.
+// hashSum is the part of a hash that a meter needs.
 type hashSum interface {
 	io.Writer
 	Sum([]byte) []byte
@@ -232,8 +231,8 @@ func (m *meter) Write(p []byte) (int, error) {
 	return m.hash.Write(p)
 }
 
-// entry is what was counted. A body that is not empty has a line more than it has
-// newlines (ART-13).
+// entry returns what was measured. A body that is not empty has one line more than it has newlines
+// (ART-13).
 func (m *meter) entry(key string) Entry {
 	lines := m.lines
 	if m.bytes > 0 {
@@ -244,8 +243,8 @@ func (m *meter) entry(key string) Entry {
 
 var newline = []byte{'\n'}
 
-// validText is a text with each invalid sequence of UTF-8 as one U+FFFD (ART-14): a
-// sequence that breaks off counts as one, as far as it was right.
+// validText returns a text with each invalid sequence of UTF-8 as one U+FFFD (ART-14). The valid
+// beginning of a sequence that breaks off counts as one.
 func validText(data []byte) string {
 	if utf8.Valid(data) {
 		return string(data)
@@ -277,8 +276,8 @@ func validRunes(data []byte) iter.Seq[rune] {
 	}
 }
 
-// brokenSequence is the length of the invalid sequence that data begins with: its
-// longest beginning that could have gone on to be valid, or one byte.
+// brokenSequence returns the length of the invalid sequence at the beginning of data: its longest
+// part that could begin a valid sequence, or one byte.
 func brokenSequence(data []byte) int {
 	for n := min(3, len(data)); n > 1; n-- {
 		if !utf8.FullRune(data[:n]) {

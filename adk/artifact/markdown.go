@@ -26,19 +26,19 @@ type Link struct {
 	Title string `json:"title,omitempty"`
 }
 
-// Image is a picture of a Markdown artifact.
+// Image is an image of a Markdown artifact.
 type Image struct {
 	Alt   string `json:"alt"`
 	URL   string `json:"url"`
 	Title string `json:"title,omitempty"`
 }
 
-// maxParsed is how much of a Markdown body is parsed at once: deep nesting takes more
-// than linear time.
+// maxParsed is how much of a Markdown body is parsed at once, because deep nesting takes more than
+// linear time.
 const maxParsed = 1 << 20
 
-// Links are the inline links, autolinks and references of a range; of references those
-// whose definition lies in it too.
+// Links returns the inline links, autolinks and references of a range. A reference counts only if
+// its definition is in the range too.
 func (q MarkdownQuestions) Links(ctx context.Context, from, to *int) ([]Link, error) {
 	return listOf[Link](q.links(ctx, from, to))
 }
@@ -58,7 +58,7 @@ func (q MarkdownQuestions) links(ctx context.Context, from, to *int) (any, error
 	})
 }
 
-// Images are the pictures of a range; an alternative text may be empty.
+// Images returns the images of a range; an alternative text may be empty.
 func (q MarkdownQuestions) Images(ctx context.Context, from, to *int) ([]Image, error) {
 	return listOf[Image](q.images(ctx, from, to))
 }
@@ -75,8 +75,8 @@ func (q MarkdownQuestions) images(ctx context.Context, from, to *int) (any, erro
 	})
 }
 
-// PlainText is the text of a range without markup: code, link and alternative texts
-// stay, blocks are divided by one newline.
+// PlainText returns the text of a range without markup. Code, link texts and alternative texts
+// stay; blocks are separated by one newline.
 func (q MarkdownQuestions) PlainText(ctx context.Context, from, to *int) (string, error) {
 	return valueOf[string](q.plainText(ctx, from, to))
 }
@@ -87,7 +87,7 @@ func (q MarkdownQuestions) plainText(ctx context.Context, from, to *int) (any, e
 	})
 }
 
-// Tree is a range as an mdast tree without positions, as JSON.
+// Tree returns a range as an mdast tree without positions, as JSON.
 func (q MarkdownQuestions) Tree(ctx context.Context, from, to *int) (json.RawMessage, error) {
 	text, err := objectOf(q.tree(ctx, from, to))
 	return json.RawMessage(text), err
@@ -104,16 +104,16 @@ func (q MarkdownQuestions) tree(ctx context.Context, from, to *int) (any, error)
 	})
 }
 
-// markdown is a range that goldmark has parsed.
+// markdown is a range that was parsed by goldmark.
 type markdown struct {
 	source []byte
 	root   ast.Node
 }
 
-// parser knows CommonMark, and tables, task lists, strikethrough and autolinks of GFM.
+// parser knows CommonMark, and the tables, task lists, strikethrough and autolinks of GFM.
 var parser = goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser()
 
-// parsed asks of the lines of a range, the frontmatter left out.
+// parsed asks a question about the parsed lines of a range, without the frontmatter.
 func (q MarkdownQuestions) parsed(ctx context.Context, method string, from, to *int, run func(m *markdown) (any, error)) (any, error) {
 	args := map[string]any{}
 	if from != nil {
@@ -147,7 +147,7 @@ func (q MarkdownQuestions) parsed(ctx context.Context, method string, from, to *
 	})
 }
 
-// source are the lines of a range together.
+// source returns the lines of a range, joined.
 func (q MarkdownQuestions) source(ctx context.Context, b body, from, to int) (source []byte, err error) {
 	if from >= to {
 		return nil, nil
@@ -167,17 +167,17 @@ func (q MarkdownQuestions) source(ctx context.Context, b body, from, to int) (so
 	return bytes.TrimSuffix(source, newline), nil
 }
 
-// What the parser takes more than linear time for, or a hundred times the memory of the
-// text, and nobody writes.
+// These limits are far above what people write. Beyond them the parser takes more than linear time,
+// or a hundred times the memory of the text.
 const (
-	maxNesting = 100       // block marks that a line begins with
-	maxOpen    = 1000      // brackets and parentheses that are open in a block at once
-	maxMarks   = 20_000    // signs of emphasis in a block
+	maxNesting = 100       // block marks at the beginning of a line
+	maxOpen    = 1000      // brackets and parentheses that are open in a block at the same time
+	maxMarks   = 20_000    // emphasis signs in a block
 	maxCells   = 1_000_000 // of a table
-	maxSigns   = 150_000   // of any markup: the tree takes up to 272 bytes for each
+	maxSigns   = 150_000   // signs of any markup; the tree takes up to 272 bytes for each
 )
 
-// tangled says what of lines would take too long to parse; nothing if all is well.
+// tangled says what in the source would take too long to parse; empty if nothing would.
 func tangled(source []byte) string {
 	var b blockSigns
 	if n := signs(source); n > maxSigns {
@@ -203,7 +203,7 @@ func tangled(source []byte) string {
 	return ""
 }
 
-// signs is how many characters of a text may begin or end a node.
+// signs returns how many characters of a text may begin or end a node.
 func signs(source []byte) (n int) {
 	for _, sign := range []byte("\n*_~[]<>&`|#!:\\") {
 		n += bytes.Count(source, []byte{sign})
@@ -211,7 +211,7 @@ func signs(source []byte) (n int) {
 	return n
 }
 
-// blockSigns counts the signs of lines without a blank one between.
+// blockSigns counts the signs of lines without a blank line between them.
 type blockSigns struct{ open, most, marks, pipes, lines int }
 
 func (b *blockSigns) add(line string) {
@@ -229,8 +229,8 @@ func (b *blockSigns) add(line string) {
 	}
 }
 
-// nesting is the number of block marks that a line begins with; one that draws a line
-// across nests nothing.
+// nesting returns the number of block marks at the beginning of a line. A thematic break nests
+// nothing.
 func nesting(line string) (marks int) {
 	if strings.Trim(line, " \t-*+") == "" {
 		return 0
@@ -257,8 +257,8 @@ func (m *markdown) each(f func(n ast.Node)) {
 	})
 }
 
-// unescaped is a text of the source with its backslashes and entities resolved, each once:
-// goldmark writes it so for a page, and a page escapes but a few characters.
+// unescaped returns a text of the source with backslashes and entities resolved once. goldmark does
+// that only while it writes HTML, which escapes only a few characters.
 func unescaped(raw []byte) string {
 	if !bytes.ContainsAny(raw, "\\&\x00") {
 		return string(raw)
@@ -266,7 +266,7 @@ func unescaped(raw []byte) string {
 	var page bytes.Buffer
 	w := bufio.NewWriterSize(&page, len(raw))
 	render.DefaultWriter.Write(w, raw)
-	_ = w.Flush() // a buffer takes all
+	_ = w.Flush() // never fails
 	return html.UnescapeString(page.String())
 }
 
@@ -280,8 +280,8 @@ func autoURL(n *ast.AutoLink, source []byte) string {
 	return url
 }
 
-// inline is the text of one inline node without its children, and whether it has a text
-// of its own.
+// inline returns the text of one inline node without its children, and whether it has a text of its
+// own.
 func (m *markdown) inline(n ast.Node) (string, bool) {
 	switch n := n.(type) {
 	case *ast.Text:
@@ -311,7 +311,7 @@ func (m *markdown) inline(n ast.Node) (string, bool) {
 	return "", false
 }
 
-// plain is the text of inline nodes.
+// plain returns the text of inline nodes.
 func (m *markdown) plain(n ast.Node) string {
 	var out strings.Builder
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
@@ -324,7 +324,7 @@ func (m *markdown) plain(n ast.Node) string {
 	return out.String()
 }
 
-// blocks are the texts of the blocks of a node.
+// blocks appends the texts of the blocks of a node.
 func (m *markdown) blocks(n ast.Node, out []string) []string {
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		switch c := c.(type) {
@@ -346,18 +346,18 @@ func (m *markdown) blocks(n ast.Node, out []string) []string {
 	return out
 }
 
-// code is the text of a block of code, without its last newline.
+// code returns the text of a code block, without its last newline.
 func (m *markdown) code(n ast.Node) string {
 	return strings.TrimSuffix(string(n.Lines().Value(m.source)), "\n")
 }
 
-// mdast writes nodes as mdast has them, as JSON.
+// mdast writes nodes in the form of mdast, as JSON.
 type mdast struct {
 	*markdown
 	out []byte
 }
 
-// open begins a node; one that stands behind another is divided from it.
+// open begins a node, with a comma if it follows another.
 func (t *mdast) open(kind string, members ...jsontree.Member) {
 	if n := len(t.out); n > 0 && t.out[n-1] == '}' {
 		t.out = append(t.out, ',')
@@ -370,13 +370,13 @@ func (t *mdast) open(kind string, members ...jsontree.Member) {
 	}
 }
 
-// leaf is a node without children.
+// leaf writes a node without children.
 func (t *mdast) leaf(kind string, members ...jsontree.Member) {
 	t.open(kind, members...)
 	t.out = append(t.out, '}')
 }
 
-// parent is a node with its children, texts that stand side by side as one.
+// parent writes a node with its children; adjacent texts become one.
 func (t *mdast) parent(n ast.Node, kind string, members ...jsontree.Member) {
 	t.open(kind, members...)
 	t.out = append(t.out, `,"children":[`...)
@@ -408,10 +408,10 @@ func (t *mdast) parent(n ast.Node, kind string, members ...jsontree.Member) {
 	t.out = append(t.out, "]}"...)
 }
 
-// member is a member of a node.
+// member returns a member of a node.
 func member(name string, value any) jsontree.Member { return jsontree.Member{Name: name, Value: value} }
 
-// optional is a member with a text, where that is not empty.
+// optional returns a member with a text, unless it is empty.
 func optional(name, value string) []jsontree.Member {
 	if value == "" {
 		return nil
@@ -464,7 +464,7 @@ func (t *mdast) node(n ast.Node) {
 	}
 }
 
-// extended is a node of GFM.
+// extended writes a node of GFM.
 func (t *mdast) extended(n ast.Node) {
 	switch n := n.(type) {
 	case *east.Strikethrough:

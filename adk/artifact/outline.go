@@ -8,32 +8,32 @@ import (
 	"github.com/adkreplay/adkreplay/adk/internal/yamltree"
 )
 
-// maxFrontmatter is within how many lines a frontmatter has to end (ART-18).
+// maxFrontmatter is the number of lines within which a frontmatter has to end (ART-18).
 const maxFrontmatter = 200
 
-// byteOrderMark is what editors put before a text, and no part of its first line's markup.
+// byteOrderMark may begin a text, and is not part of its first line's markup.
 const byteOrderMark = "\ufeff"
 
-// Heading is a heading of a Markdown artifact, by its lines, counted from 0.
+// Heading is a heading of a Markdown artifact. Lines are counted from 0.
 type Heading struct {
 	Depth int    `json:"depth"`
 	Text  string `json:"text"`
-	// StartLine is its own line.
+	// StartLine is the line of the heading itself.
 	StartLine int `json:"startLine"`
 	// EndLine is the last line before the next heading of the same or a higher rank.
 	EndLine int `json:"endLine"`
 }
 
-// CodeBlock is a fenced block; its lines are those of the fences, or the last one of the
-// body where it never ends.
+// CodeBlock is a fenced block. Its lines are those of the fences; an unclosed block ends at the
+// last line of the body.
 type CodeBlock struct {
-	// Lang is the first word of the info string; nil for none.
+	// Lang is the first word of the info string; nil if there is none.
 	Lang      *string `json:"lang"`
 	StartLine int     `json:"startLine"`
 	EndLine   int     `json:"endLine"`
 }
 
-// Section is what stands under a heading. A body without lines ends at its heading.
+// Section is what follows a heading. A body without lines ends at its heading.
 type Section struct {
 	Depth         int    `json:"depth"`
 	Heading       string `json:"heading"`
@@ -42,31 +42,31 @@ type Section struct {
 	BodyEndLine   int    `json:"bodyEndLine"`
 }
 
-// outline is what one pass over the lines of a Markdown body finds (ART-19).
+// outline is the result of one pass over the lines of a Markdown body (ART-19).
 type outline struct {
-	frontmatter []string // its lines, without the marks; nil for none
-	after       int      // the first line behind the frontmatter
+	frontmatter []string // its lines, without the marks; nil if there is none
+	after       int      // the first line after the frontmatter
 	headings    []Heading
 	blocks      []CodeBlock
-	weight      int  // of headings and blocks, in bytes
-	full        bool // and there are more of them
+	weight      int  // bytes of headings and blocks
+	full        bool // the outline is at its limit, and incomplete
 }
 
-// The bounds of an outline.
+// The limits of an outline.
 const (
-	maxOutline = 8 << 20 // bytes of lines that are headings and fences, with what each takes
-	maxMarkup  = 1 << 20 // of one of them, and of a frontmatter
+	maxOutline = 8 << 20 // bytes of all headings and fences, with perMark for each
+	maxMarkup  = 1 << 20 // bytes of one of them, and of a frontmatter
 	perMark    = 64
 )
 
-// add makes room for a heading or a block whose line is text; ok is false where there is none.
+// add counts a heading or a block whose line is text; ok is false if the limit is exceeded.
 func (o *outline) add(text string) (ok bool) {
 	o.weight += perMark + len(text)
 	o.full = o.full || o.weight > maxOutline
 	return !o.full
 }
 
-// outlineOf goes over the lines of a body once and keeps none.
+// outlineOf goes over the lines of a body once, without keeping them.
 func (a *Artifact) outlineOf(ctx context.Context, b body) (*outline, error) {
 	stream, err := b.stream(ctx)
 	if err != nil {
@@ -90,13 +90,13 @@ func (a *Artifact) outlineOf(ctx context.Context, b body) (*outline, error) {
 	return o.end(), nil
 }
 
-// outliner goes from line to line.
+// outliner makes an outline line by line.
 type outliner struct {
 	*outline
 	at    int
-	held  []string // lines that may be a frontmatter, from its first mark
-	holds int      // the bytes of these
-	fence string   // what opened the block that is open
+	held  []string // lines that may be a frontmatter, with its first mark
+	holds int      // bytes of held
+	fence string   // the opening fence of the current block
 }
 
 func (o *outliner) line(text string) {
@@ -107,7 +107,7 @@ func (o *outliner) line(text string) {
 		o.frontmatter, o.after, o.held = o.held[1:], o.at+1, nil
 	case o.held != nil && o.at < maxFrontmatter-1:
 		o.held, o.holds = append(o.held, text), o.holds+len(text)
-	case o.held != nil: // it never ended: these are ordinary lines
+	case o.held != nil: // no end was found, so these are ordinary lines
 		o.release()
 		o.content(text, o.at)
 	default:
@@ -148,14 +148,14 @@ func (o *outliner) content(text string, at int) {
 	}
 }
 
-// close ends the block that is open, where it was kept: none is after the outline was full.
+// close ends the current block, if it is in the outline: a full outline does not have it.
 func (o *outliner) close(at int) {
 	if !o.full {
 		o.blocks[len(o.blocks)-1].EndLine = at
 	}
 }
 
-// end closes what is open, and finds where each heading ends.
+// end ends what is open, and finds the last line of each heading.
 func (o *outliner) end() *outline {
 	if o.held != nil {
 		o.release()
@@ -164,7 +164,7 @@ func (o *outliner) end() *outline {
 	if o.fence != "" {
 		o.close(last)
 	}
-	open := []int{} // headings whose end is not known, from the highest rank
+	open := []int{} // headings whose end is not known yet, the highest rank first
 	for i, h := range o.headings {
 		for len(open) > 0 && o.headings[open[len(open)-1]].Depth >= h.Depth {
 			o.headings[open[len(open)-1]].EndLine = h.StartLine - 1
@@ -178,14 +178,14 @@ func (o *outliner) end() *outline {
 	return o.outline
 }
 
-// indented cuts up to three blanks off; more of them are no mark of a block.
+// indented removes up to three leading blanks. With more, the line begins no block.
 func indented(text string) (rest string, ok bool) {
 	rest = strings.TrimLeft(text, " ")
 	return rest, len(text)-len(rest) <= 3
 }
 
-// opensFence reads the first line of a fenced block: three backticks or tildes, or more,
-// and the info string, which has no backtick behind backticks.
+// opensFence parses the first line of a fenced block: three or more backticks or tildes, and the
+// info string, which must not contain a backtick after backticks.
 func opensFence(text string) (fence, info string, opens bool) {
 	text, ok := indented(text)
 	if !ok || !strings.HasPrefix(text, "```") && !strings.HasPrefix(text, "~~~") {
@@ -204,7 +204,7 @@ func closesFence(text, fence string) bool {
 	return ok && len(text)-len(rest) >= len(fence) && strings.TrimSpace(rest) == ""
 }
 
-// atxHeading reads a heading as CommonMark has it: 1 to 6 #, then a blank or the end.
+// atxHeading parses a heading of CommonMark: 1 to 6 #, then a blank or the end.
 func atxHeading(text string) (depth int, title string, is bool) {
 	text, ok := indented(text)
 	rest := strings.TrimLeft(text, "#")
@@ -219,19 +219,19 @@ func atxHeading(text string) (depth int, title string, is bool) {
 	return depth, title, true
 }
 
-// MarkdownQuestions are the questions to a Markdown artifact. Lines are counted from 0,
-// and ranges end before their second line; nil is the first line, and the end.
+// MarkdownQuestions asks questions to a Markdown artifact. Lines are counted from 0, and ranges end
+// before their second line; nil means the first line, and the end.
 type MarkdownQuestions struct{ a *Artifact }
 
-// Markdown gives the Markdown questions.
+// Markdown returns the Markdown questions.
 func (a *Artifact) Markdown() MarkdownQuestions { return MarkdownQuestions{a} }
 
-// ask asks of the outline, which is made once for an Artifact.
+// ask asks a question about the outline, which is made once for an Artifact.
 func (q MarkdownQuestions) ask(ctx context.Context, method string, args map[string]any, run func(o *outline) (any, error)) (any, error) {
 	return askRead(ctx, q.a, "md_"+method, args, &q.a.outline, q.a.outlineOf, run)
 }
 
-// marks asks of all headings and blocks.
+// marks asks a question that needs all headings and blocks.
 func (q MarkdownQuestions) marks(ctx context.Context, method string, args map[string]any, run func(o *outline) (any, error)) (any, error) {
 	return q.ask(ctx, method, args, func(o *outline) (any, error) {
 		if o.full {
@@ -241,8 +241,8 @@ func (q MarkdownQuestions) marks(ctx context.Context, method string, args map[st
 	})
 }
 
-// Frontmatter is the object that the frontmatter is, as JSON with its keys in order, and
-// whether there is one; YAML that is no map is E_ARTIFACT_FORMAT (ART-18).
+// Frontmatter returns the frontmatter as a JSON object with its keys in order, and whether there is
+// one. YAML that is no map is E_ARTIFACT_FORMAT (ART-18).
 func (q MarkdownQuestions) Frontmatter(ctx context.Context) (object []byte, found bool, err error) {
 	value, err := q.frontmatter(ctx)
 	if _, isNone := value.(none); isNone || err != nil {
@@ -271,7 +271,7 @@ func (q MarkdownQuestions) frontmatter(ctx context.Context) (any, error) {
 	})
 }
 
-// Headings are the headings of a depth, or all of them for 0, in order.
+// Headings returns the headings of a depth, or all of them for 0, in order.
 func (q MarkdownQuestions) Headings(ctx context.Context, depth int) ([]Heading, error) {
 	return listOf[Heading](q.headings(ctx, depth))
 }
@@ -295,7 +295,7 @@ func depthArgs(depth int) map[string]any {
 	return map[string]any{"depth": depth}
 }
 
-// CodeBlocks are the fenced blocks of a language; nil means all, "" those without.
+// CodeBlocks returns the fenced blocks of a language; nil means all, "" those without a language.
 func (q MarkdownQuestions) CodeBlocks(ctx context.Context, lang *string) ([]CodeBlock, error) {
 	return listOf[CodeBlock](q.codeBlocks(ctx, lang))
 }
@@ -320,7 +320,7 @@ func (q MarkdownQuestions) codeBlocks(ctx context.Context, lang *string) (any, e
 	})
 }
 
-// Sections are what stands under the headings of a depth, or of all for 0, without text.
+// Sections returns the sections of the headings of a depth, or of all for 0, without their text.
 func (q MarkdownQuestions) Sections(ctx context.Context, depth int) ([]Section, error) {
 	return listOf[Section](q.sections(ctx, depth))
 }

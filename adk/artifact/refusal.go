@@ -8,9 +8,9 @@ import (
 	"github.com/adkreplay/adkreplay/adk/artifact/internal/jsonindex"
 )
 
-// refusal is why a question to a body has no answer, and what to ask instead; empty where
-// nothing helps but to mend the question. Whoever finds one does not know of which artifact
-// it is: that is said where the question was asked, by named.
+// refusal says why a question to a body has no answer, and what to ask instead; instead is empty if
+// only changing the question helps. The code that makes a refusal does not know the artifact; named
+// adds it.
 type refusal struct{ why, instead string }
 
 func (r *refusal) Error() string {
@@ -20,7 +20,7 @@ func (r *refusal) Error() string {
 	return r.why + ": " + r.instead
 }
 
-// What is asked instead.
+// The suggestions of what to ask instead.
 const (
 	itsLines    = "ask for its lines"
 	fewerLines  = "ask for fewer lines"
@@ -31,7 +31,7 @@ const (
 	shorterExpr = "ask with a shorter one that repeats less"
 )
 
-// The answers that are too long.
+// The refusals of answers that are too long.
 var (
 	errTooLong  = refuse(lessOfAll, "the answer is longer than %d bytes", maxAnswer)
 	errLongLine = refuse(otherLines, "a line of the answer is longer than %d bytes alone", maxAnswer)
@@ -41,8 +41,8 @@ func refuse(instead, format string, args ...any) error {
 	return &refusal{fmt.Sprintf(format, args...), instead}
 }
 
-// named says of which artifact a question was refused: E_ARTIFACT_FORMAT (ART-6, ART-17).
-// Any other error stays what it is.
+// named turns a refusal into E_ARTIFACT_FORMAT with the artifact's name (ART-6, ART-17). Other
+// errors stay unchanged.
 func (a *Artifact) named(err error) error {
 	var r *refusal
 	var far jsonindex.TooFar

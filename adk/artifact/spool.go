@@ -14,46 +14,45 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Entry is what a spool says of a body that it keeps.
+// Entry describes a body in a spool.
 type Entry struct {
 	Key    string
 	Bytes  int64
 	Lines  int    // as ART-13 counts them
 	SHA256 string // in lowercase hexadecimal
-	// Written is when the body came, as List tells it; zero where the spool cannot say,
-	// and in what Write gives.
+	// Written is when the body was written, as List reports it; zero if the spool cannot tell, and
+	// in the result of Write.
 	Written time.Time
 }
 
-// Spool keeps bodies by key (SPL-1, SPL-2): any bytes come back as they went in, a
-// write is whole or has not been, and readers that were handed out give one body or
-// fail. It is safe for many goroutines. fakes.TestSpool checks one.
+// Spool keeps bodies by key (SPL-1, SPL-2). Bodies are returned byte for byte. A write happens as a
+// whole or not at all. A reader reads one body or fails, whatever is written meanwhile. A Spool is
+// safe for concurrent use. fakes.TestSpool checks an implementation.
 type Spool interface {
-	// Write streams body to its end and keeps it under key, in the place of what was
-	// there; if it fails, what was there stays.
+	// Write streams body to its end and stores it under key, replacing an older one; if it fails,
+	// the older one stays.
 	Write(ctx context.Context, key string, body io.Reader) (Entry, error)
-	// Read gives a reader that can be opened again and again, and false for a key that
-	// is not there. It reads no body.
+	// Read returns a reader that can be opened any number of times, and false for an unknown key.
+	// It does not read the body.
 	Read(ctx context.Context, key string) (adk.MediaReader, bool, error)
-	// Delete forgets a body and reports whether there was one.
+	// Delete deletes a body and reports whether there was one.
 	Delete(ctx context.Context, key string) (bool, error)
-	// List gives the entries whose keys begin with prefix, in the order of their keys,
-	// for sweeping.
+	// List returns the entries whose keys begin with prefix, ordered by key. Sweep uses it.
 	List(ctx context.Context, prefix string) iter.Seq2[Entry, error]
 }
 
-// RangeReader is what a reader of Spool.Read may be beside an adk.MediaReader: one that
-// reads a piece of the body. A piece that goes beyond the end is shorter.
+// RangeReader is an optional interface of a reader of Spool.Read, for reading a part of the body. A
+// part that goes beyond the end is shorter.
 type RangeReader interface {
 	OpenRange(ctx context.Context, from, length int64) (io.ReadCloser, error)
 }
 
-// maxKey is how many bytes a key has at most (SPL-4).
+// maxKey is the greatest length of a key in bytes (SPL-4).
 const maxKey = 512
 
-// CheckKey is the error E_SPOOL_KEY of a key that no spool takes (SPL-4): want 1 to 512
-// bytes of UTF-8 without control characters, not beginning with a slash, and no segment
-// between slashes that is empty, "." or "..".
+// CheckKey returns E_SPOOL_KEY if no spool accepts the key (SPL-4). A key has 1 to 512 bytes of
+// UTF-8 without control characters, and no segment between slashes is empty, "." or "..", so it
+// does not begin with a slash.
 func CheckKey(key string) error {
 	wrong := ""
 	switch {
@@ -76,11 +75,11 @@ func CheckKey(key string) error {
 	return &adk.Error{Code: adk.E_SPOOL_KEY, Message: fmt.Sprintf("the key %.40q %s", key, wrong)}
 }
 
-// MemoryReader reads a body that is in memory, whole or by ranges. It keeps body, which
-// must not be changed; a nil one is empty.
+// MemoryReader reads a body in memory, whole or by ranges. It keeps body, which must not be
+// changed; a nil one is empty.
 func MemoryReader(body []byte) adk.MediaReader {
 	if body == nil {
-		body = []byte{} // what a reader is that is there
+		body = []byte{} // a nil slice would count as no reader
 	}
 	return memoryReader(body)
 }

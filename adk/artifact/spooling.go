@@ -15,35 +15,36 @@ import (
 
 // SpoolingOptions say what Spooling keeps, and where.
 type SpoolingOptions struct {
-	// Key gives the key of a body, by the record that it belongs to and the media in it.
-	// Nil keeps it under tenant/session/, by the ids of the record and the media and the
-	// body's hash. Tenant and session are those that the storage has for the scope (its
-	// Partition; "-" is the session of a collection that all sessions share) or, where it
-	// is none of package storage, that the stash names (storage.tenant, storage.session);
-	// each is escaped as url.PathEscape does, and "-" if it is empty. A key must be another
-	// for another body: a record that cannot be stored would else have lost its own. Bodies
-	// under other keys than those of tenant/session/ may be another's too: they are left to
-	// Sweep.
+	// Key returns the key of a body, from the id of its record and the media. Nil keeps it under
+	// tenant/session/, by the ids of the record and the media and the body's hash. Tenant and
+	// session are those of the storage for the scope (its Partition; "-" is the session of a
+	// collection that all sessions share). If package storage did not make the storage, they are
+	// those in the stash (storage.tenant, storage.session). Each is escaped as by url.PathEscape;
+	// an empty one is "-".
+	//
+	// Different bodies must have different keys; otherwise a record that cannot be stored would
+	// have overwritten the body of its stored version. Bodies under other keys than those of
+	// tenant/session/ may be shared, so deleting a record leaves them to Sweep.
 	Key func(scope adk.Scope, record string, media *adk.Media) string
-	// Messages says to keep the artifacts among the attachments of messages too.
+	// Messages also keeps the artifacts among the attachments of messages.
 	Messages bool
-	// Media says to keep media that bear no mark as well, as they are: they get a mark of
-	// the flavour media, which no tool is forged of.
+	// Media also keeps media without a mark. They get a mark of the flavour media, for which no
+	// tool is forged.
 	Media bool
 }
 
-// Spooling is a storage that keeps the bodies of artifacts in a spool (SPL-9): storing or
-// mutating a tool call writes each body that has no key yet, and then hands on the record
-// with the keys in its marks; a failure of the spool is the obligation's, and no record
-// is stored. A fetch gives the readers back. Deleting forgets the record, and then those of
-// its bodies that are under the tenant and the session of the storage, if no other tool call
-// or message names them; the others, which another partition may name, are left to Sweep. A
-// crash between leaves a body without a record, which Sweep removes, and never a record
-// without its body. Under the host of a session, whose deletions count with the commit,
-// bodies are left to Sweep.
+// Spooling returns a storage that keeps the bodies of artifacts in a spool (SPL-9). Storing or
+// mutating a tool call first writes each body that has no key yet, and then passes on the record
+// with the keys in its marks. If the spool fails, the obligation fails, and no record is stored. A
+// fetch adds readers for the bodies.
 //
-// The record in the set of the turn is the one that was given; the stored one has the
-// keys (SPL-10).
+// Deleting a record deletes it first, and then those of its bodies that are under the tenant and
+// the session of the storage, if no other tool call or message names them. Other bodies, which
+// another partition may name, are left to Sweep. A crash in between leaves a body without a record,
+// which Sweep removes, and never a record without its body. Under a session host, whose deletions
+// count with the commit, all bodies are left to Sweep.
+//
+// The record in the turn's set is the original one; only the stored record has the keys (SPL-10).
 func Spooling(storage adk.Storage, spool Spool, options SpoolingOptions) adk.Storage {
 	k := keeper{spool, options}
 	calls, messages := naming(storage.ToolCalls, toolCallMedia), naming(storage.Messages, messageMedia)
@@ -81,14 +82,14 @@ func withMessageMedia(m *adk.Message, media []*adk.Media) (*adk.Message, error) 
 	return adk.NewMessage(init)
 }
 
-// keeper writes bodies and finds them again.
+// keeper writes bodies into a spool and finds them again.
 type keeper struct {
 	spool   Spool
 	options SpoolingOptions
 }
 
-// keep writes the body of a media that has no key, and gives the media with that of
-// keyOf.
+// keep writes the body of a media that has no key yet, under the key of keyOf, and returns the
+// media with that key in its mark.
 func (k keeper) keep(ctx context.Context, media *adk.Media, keyOf func(*adk.Media) (string, error)) (*adk.Media, error) {
 	mark, marked := Of(media)
 	if !marked && k.options.Media {
@@ -125,14 +126,14 @@ func (k keeper) keep(ctx context.Context, media *adk.Media, keyOf func(*adk.Medi
 	return adk.NewMedia(init)
 }
 
-// readerOf is the media as a reader of its bytes.
+// readerOf returns a reader of the media's bytes.
 func readerOf(media *adk.Media) adk.MediaReader { return adk.MediaFunc(media.Open) }
 
-// FlavourMedia is the flavour of the mark of a media that is kept and is no artifact; it
-// has no questions.
+// FlavourMedia is the flavour in the mark of a media that is kept but is no artifact. It has no
+// questions.
 const FlavourMedia = "media"
 
-// found gives a media the reader that the spool has for it.
+// found returns the media with the spool's reader for it.
 func (k keeper) found(media *adk.Media) *adk.Media {
 	if reader := Readers(k.spool)(media); reader != nil {
 		return media.WithReader(reader)
@@ -140,8 +141,8 @@ func (k keeper) found(media *adk.Media) *adk.Media {
 	return media
 }
 
-// Readers gives each media whose mark has a key its reader in a spool, and others none:
-// for adk.RecordParser.MediaReader.
+// Readers returns a function for adk.RecordParser.MediaReader: it returns the reader in a spool of
+// a media whose mark has a key, and nil for others.
 func Readers(spool Spool) func(*adk.Media) adk.MediaReader {
 	return func(media *adk.Media) adk.MediaReader {
 		mark, marked := markOf(media)
@@ -152,7 +153,7 @@ func Readers(spool Spool) func(*adk.Media) adk.MediaReader {
 	}
 }
 
-// markOf is the mark of an artifact, or of a media that is kept.
+// markOf returns the mark of an artifact, or of a media that is kept.
 func markOf(media *adk.Media) (Mark, bool) {
 	if mark, marked := Of(media); marked {
 		return mark, true
@@ -166,8 +167,8 @@ type spooled[T adk.Record] struct {
 	keeper keeper
 	media  func(T) []*adk.Media
 	with   func(T, []*adk.Media) (T, error)
-	own    namers // those of the collection
-	others namers // and of the one beside it
+	own    namers // bodies named in this collection
+	others namers // bodies named in the other collection
 }
 
 func (c *spooled[T]) Store(ctx context.Context, scope adk.Scope, record T) error {
@@ -186,7 +187,7 @@ func (c *spooled[T]) Mutate(ctx context.Context, scope adk.Scope, record T) erro
 	return c.Collection.Mutate(ctx, scope, kept)
 }
 
-// keep gives the record with the keys of its bodies; the record itself if it has none.
+// keep returns the record with the keys of its bodies; the record itself if nothing changed.
 func (c *spooled[T]) keep(ctx context.Context, scope adk.Scope, record T) (T, error) {
 	keyOf := func(media *adk.Media) (string, error) {
 		if c.keeper.options.Key != nil {
@@ -229,7 +230,7 @@ func (c *spooled[T]) Fetch(ctx context.Context, scope adk.Scope) ([]T, error) {
 
 func (c *spooled[T]) Delete(ctx context.Context, scope adk.Scope, key string) error {
 	if under, ok := c.Collection.(interface{ Defers() bool }); ok && under.Defers() {
-		return c.Collection.Delete(ctx, scope, key) // the record may be there again
+		return c.Collection.Delete(ctx, scope, key) // the deletion may not be committed, and then the record needs its bodies
 	}
 	bodies, err := c.bodies(ctx, scope, key)
 	if err != nil {
@@ -246,9 +247,9 @@ func (c *spooled[T]) Delete(ctx context.Context, scope adk.Scope, key string) er
 	return nil
 }
 
-// bodies are the keys of those bodies of a record that are known to be nobody else's: they
-// are under the partition's own prefix, and no other record names them. Where it is not
-// certain that all records are seen, it has to be the default key of this one.
+// bodies returns the keys of a record's bodies that certainly belong to nobody else: they are under
+// the partition's own prefix, and no other record names them. If it is not certain that all records
+// are seen, the key must also be the default key of this record.
 func (c *spooled[T]) bodies(ctx context.Context, scope adk.Scope, key string) (bodies []string, err error) {
 	prefix, own, err := c.prefix(scope)
 	if err != nil || !own {
@@ -274,11 +275,11 @@ func (c *spooled[T]) bodies(ctx context.Context, scope adk.Scope, key string) (b
 	return slices.DeleteFunc(bodies, func(body string) bool { return beside[body] != nil }), err
 }
 
-// namers gives the keys of records by the keys of the bodies that they name, and whether
-// the records are all there are.
+// namers returns, for each key of a body, the keys of the records that name it, and whether all
+// records were seen.
 type namers func(ctx context.Context, scope adk.Scope) (named map[string]map[string]bool, all bool, err error)
 
-// naming are the namers of a collection.
+// naming returns the namers of a collection.
 func naming[T adk.Record](of adk.Collection[T], mediaOf func(T) []*adk.Media) namers {
 	return func(ctx context.Context, scope adk.Scope) (named map[string]map[string]bool, all bool, err error) {
 		if of == nil {
@@ -302,8 +303,8 @@ func naming[T adk.Record](of adk.Collection[T], mediaOf func(T) []*adk.Media) na
 	}
 }
 
-// prefix is what the default keys of a scope begin with, tenant/session/, and whether it is
-// known that no other partition's do: the storage has said whose records they are, or the
+// prefix returns the beginning of the default keys of a scope, tenant/session/, and whether no
+// other partition can have it. That is certain if the storage says whose the records are, or if the
 // stash names both.
 func (c *spooled[T]) prefix(scope adk.Scope) (prefix string, own bool, err error) {
 	owner, err := storages.OwnerOf(c.Collection, scope)
@@ -315,7 +316,7 @@ func (c *spooled[T]) prefix(scope adk.Scope) (prefix string, own bool, err error
 	return escaped(owner.Tenant) + "/" + escaped(owner.Session) + "/", own, err
 }
 
-// defaultKey is record~media~hash, each escaped.
+// defaultKey returns record~media~hash, with the first two escaped.
 func defaultKey(record string, media *adk.Media) string {
 	mark, _ := markOf(media)
 	hash := mark.SHA256
@@ -325,11 +326,11 @@ func defaultKey(record string, media *adk.Media) string {
 	return escaped(record) + "~" + escaped(media.ID()) + "~" + hash[:16]
 }
 
-// maxSegment is how long a segment of a key is before its end becomes a hash.
+// maxSegment is the length from which on a key's segment is shortened and gets a hash.
 const maxSegment = 100
 
-// escaped is a text as a segment of a key: percent signs for what keys must not have, a
-// line for nothing.
+// escaped returns a text as a segment of a key: characters that keys must not have become percent
+// escapes, an empty text "-".
 func escaped(text string) string {
 	segment := url.PathEscape(text)
 	switch segment {

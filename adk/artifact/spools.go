@@ -16,12 +16,12 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// tooLarge is the error of a body that is longer than a spool takes (SPL-7).
+// tooLarge returns the error for a body that is longer than a spool accepts (SPL-7).
 func tooLarge(key string, most int64) error {
 	return &adk.Error{Code: adk.E_SPOOL_TOO_LARGE, Message: fmt.Sprintf("the body for key %.40q has more than %d bytes", key, most)}
 }
 
-// bounded reads a body up to a limit, within a context; 0 is no limit.
+// bounded reads a body up to a limit, until its context is done; a limit of 0 means none.
 type bounded struct {
 	ctx  context.Context
 	body io.Reader
@@ -41,9 +41,9 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// CopyBody copies the body of a key to where a spool of one's own keeps it, to its end or
-// that of the context, and measures it. A body of more than most bytes is
-// E_SPOOL_TOO_LARGE; 0 is no bound.
+// CopyBody copies the body of a key to the place where a spool keeps it, and measures it; it is for
+// spools of your own. It stops when ctx is done. A body of more than most bytes is
+// E_SPOOL_TOO_LARGE; 0 means no bound.
 func CopyBody(ctx context.Context, to io.Writer, key string, body io.Reader, most int64) (Entry, error) {
 	meter := newMeter()
 	if _, err := io.Copy(io.MultiWriter(to, meter), &bounded{ctx: ctx, body: body, key: key, most: most}); err != nil {
@@ -52,10 +52,10 @@ func CopyBody(ctx context.Context, to io.Writer, key string, body io.Reader, mos
 	return meter.entry(key), nil
 }
 
-// MemorySpool keeps bodies in memory. The zero MemorySpool is empty and has no bound; it
-// must not be copied.
+// MemorySpool keeps bodies in memory. The zero MemorySpool is empty and has no bound; it must not
+// be copied.
 type MemorySpool struct {
-	// MaxBytes is how long a body may be; 0 is no bound.
+	// MaxBytes is the greatest length of a body; 0 means no bound.
 	MaxBytes int64
 
 	mu     sync.RWMutex
@@ -70,7 +70,7 @@ type memoryEntry struct {
 // NewMemorySpool makes an empty spool in memory.
 func NewMemorySpool() *MemorySpool { return &MemorySpool{} }
 
-// Write reads body to its end and keeps it (SPL-1, SPL-2).
+// Write reads body to its end and stores it (SPL-1, SPL-2).
 func (s *MemorySpool) Write(ctx context.Context, key string, body io.Reader) (Entry, error) {
 	if err := CheckKey(key); err != nil {
 		return Entry{}, err
@@ -91,7 +91,8 @@ func (s *MemorySpool) Write(ctx context.Context, key string, body io.Reader) (En
 	return entry, nil
 }
 
-// Read gives a reader of the bytes that are there now; it goes on giving them.
+// Read returns a reader of the key's current body. The reader keeps that body, whatever is written
+// later.
 func (s *MemorySpool) Read(_ context.Context, key string) (adk.MediaReader, bool, error) {
 	if err := CheckKey(key); err != nil {
 		return nil, false, err
@@ -105,7 +106,7 @@ func (s *MemorySpool) Read(_ context.Context, key string) (adk.MediaReader, bool
 	return MemoryReader(kept.body), true, nil
 }
 
-// Delete forgets a body.
+// Delete deletes a body.
 func (s *MemorySpool) Delete(_ context.Context, key string) (bool, error) {
 	if err := CheckKey(key); err != nil {
 		return false, err
@@ -117,7 +118,7 @@ func (s *MemorySpool) Delete(_ context.Context, key string) (bool, error) {
 	return found, nil
 }
 
-// List gives the entries with a prefix, as they are when it begins.
+// List returns the entries with a prefix, as they are when the iteration begins.
 func (s *MemorySpool) List(ctx context.Context, prefix string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		s.mu.RLock()
@@ -140,15 +141,15 @@ func (s *MemorySpool) List(ctx context.Context, prefix string) iter.Seq2[Entry, 
 	}
 }
 
-// Len is how many bodies there are.
+// Len returns the number of bodies.
 func (s *MemorySpool) Len() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return len(s.bodies)
 }
 
-// Prefixed shows the part of a spool whose keys begin with a prefix, without it, such as
-// "a/" (SPL-5).
+// Prefixed returns the part of a spool whose keys begin with a prefix such as "a/", with the prefix
+// removed from the keys (SPL-5).
 func Prefixed(spool Spool, prefix string) Spool { return prefixed{spool, prefix} }
 
 type prefixed struct {
@@ -156,7 +157,7 @@ type prefixed struct {
 	prefix string
 }
 
-// key is the whole key. One that is none alone is none with the prefix either.
+// key returns the whole key. A key must be valid without the prefix too.
 func (p prefixed) key(key string) (string, error) {
 	if err := CheckKey(key); err != nil {
 		return "", err
@@ -201,10 +202,11 @@ func (p prefixed) List(ctx context.Context, prefix string) iter.Seq2[Entry, erro
 	}
 }
 
-// Sweep deletes the bodies that nobody uses and that were written before a time: what a
-// crash between a body and its record leaves, or a record that was changed (SPL-9), and of
-// a DirSpool what a crash within a write leaves. No write should take as long as that time
-// is past. isUsed is asked for each key that is old enough. It gives how many it deleted.
+// Sweep deletes the bodies that are not used and that were written before a time. Such bodies are
+// left by a crash between writing a body and its record, or by a record that was changed (SPL-9);
+// in a DirSpool, Sweep also removes what a crash during a write leaves. Choose a time that no write
+// still under way began before. isUsed is called for each key that is old enough. Sweep returns how
+// many bodies it deleted.
 func Sweep(ctx context.Context, spool Spool, isUsed func(ctx context.Context, key string) (bool, error), olderThan time.Time) (deleted int, err error) {
 	var orphans []string
 	for entry, err := range spool.List(ctx, "") {

@@ -10,18 +10,18 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// toolMeta is the meta that makes a tool an artifact tool, also when it is read from a
+// toolMeta is the meta entry that makes a tool an artifact tool, also when the tool is read from a
 // trace (ART-10).
 const toolMeta = "artifact.tool"
 
-// NewTool makes an artifact tool: one whose answers are final words, and nothing to
-// ask further questions of (ART-10). It fails as adk.NewTool does, and where init has
-// an ArtifactConstructor. A handler that gives media fails when it is called.
+// NewTool makes an artifact tool: its answers are final text that cannot be queried further
+// (ART-10). It fails as adk.NewTool does, and if init has an ArtifactConstructor. A handler that
+// returns media fails when it is called.
 func NewTool(init adk.ToolInit) (*adk.Tool, error) {
 	return newTool(init, map[string]any{"tool": true})
 }
 
-// newTool makes an artifact tool with what its meta says of it.
+// newTool makes an artifact tool with a meta entry.
 func newTool(init adk.ToolInit, about map[string]any) (*adk.Tool, error) {
 	meta := maps.Clone(init.Meta)
 	if meta == nil {

@@ -1,29 +1,29 @@
-// Package budget counts what a prompt takes of a model's context window, refuses what
-// does not fit, and sheds what can go.
+// Package budget counts how many tokens of a model's context window a prompt takes, refuses prompts
+// that do not fit, and removes what a turn can do without.
 //
 // # The words
 //
-// An encoding is a way of counting tokens; a counter ([Counter]) brings an exact one that
-// the project has no ranks for. Usage ([Usage]) is what each part of a prompt counts.
-// Limits ([Limits]) are a window and the encoding it is counted in: both together are
-// enforced, one alone is not. An overflow ([Overflow]) is a prompt that counts more than
-// the window has; it is refused before any request goes out.
+// An encoding is a way of counting tokens. A counter ([Counter]) counts exactly in an encoding for
+// which the project has no ranks. Usage ([Usage]) has the tokens of each part of a prompt. Limits
+// ([Limits]) are a window and the encoding in which it is counted; they are enforced only if both
+// are set. An overflow ([Overflow]) is a prompt that counts more than the window; it is refused
+// before any request is sent.
 //
 // # The way through
 //
 //  1. [Measure] counts the records of a view and the rendered results of its tool calls
-//     (prompt.Assembly). An executor and a middleware that call it cannot disagree.
-//  2. [Limits.Enforce] is what an executor calls before it asks: it measures, logs, and
-//     gives the overflow as an error.
-//  3. [OverflowOf] finds the figures in whatever error reached an observer, also in a
-//     replay, where a trace kept its text alone.
-//  4. [Shed] is a turn-input middleware with one policy of what goes first. Nobody has to
-//     use it; what decides is the user's middleware.
+//     (prompt.Assembly). Executors and middlewares that call it get the same figures.
+//  2. An executor calls [Limits.Enforce] before its request: it measures, logs, and returns an
+//     overflow as an error.
+//  3. [OverflowOf] finds the figures in an error that reached an observer, also in a replay,
+//     where the trace has only the error's text.
+//  4. [Shed] is a turn-input middleware with one policy of what to remove first. Using it is
+//     optional; you can write a middleware with a policy of your own.
 //
-// Package sentencepiece, in a module of its own, makes a Counter of a vocabulary file that the
-// user has, as for the models of Gemini.
+// Package sentencepiece, in a module of its own, makes a Counter from a vocabulary file of the
+// user, for example for the models of Gemini.
 //
-// Figures are guard rails and not receipts: they count texts, without the envelopes around
-// records, the schemas of tools, native media and the form of the request. The provider's
-// own usage is the bill. Nothing here retries.
+// The figures are guard rails, not receipts: they count texts, without the envelopes around
+// records, the schemas of tools, native media and the form of the request. The bill is the
+// provider's own usage. Nothing in this package retries.
 package budget

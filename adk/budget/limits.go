@@ -15,19 +15,19 @@ import (
 // LogUsage is the kind of the log that Enforce writes.
 const LogUsage = "context-window-usage"
 
-// Limits are what a prompt may count. They are a value: an iteration can have others than
-// the one before.
+// Limits say how many tokens a prompt may count. They are a plain value, and may differ from one
+// iteration to the next.
 type Limits struct {
-	// Encoding is how tokens are counted; empty for not at all.
+	// Encoding is how tokens are counted; empty means that they are not.
 	Encoding adk.Encoding
-	// Window is how many tokens the model takes at most; 0 for no bound.
+	// Window is the greatest number of tokens that the model takes; 0 means no bound.
 	Window int
-	// Counter is asked before adk.EstimateTokens; nil for nobody.
+	// Counter is called before adk.EstimateTokens; nil means that there is none.
 	Counter Counter
 }
 
-// Faults are all that is wrong with the limits, by the names that options of an executor
-// have; nil for nothing. A window without an encoding is no fault: it measures nothing.
+// Faults returns all that is wrong with the limits, or nil. The paths are the names of an
+// executor's options. An encoding without a window is a fault.
 func (l Limits) Faults() []adk.Fault {
 	var faults []adk.Fault
 	if l.Window < 0 {
@@ -50,11 +50,10 @@ type Logger interface {
 	Log(level adk.Level, kind, message string, payload any)
 }
 
-// Enforce measures a prompt before it is sent, logs what it counts (BUD-5), and refuses
-// one that counts more than the window with E_OPENAI_CHAT_COMPLETIONS_CONTEXT_OVERFLOW,
-// whose cause is an *Overflow. Limits that are wrong are
-// E_INVALID_OPENAI_CHAT_COMPLETIONS_OPTIONS; limits that bound nothing measure nothing and
-// log nothing. A nil log is nobody's.
+// Enforce measures a prompt before it is sent, logs what it counts (BUD-5), and refuses a prompt
+// that counts more than the window with E_OPENAI_CHAT_COMPLETIONS_CONTEXT_OVERFLOW, whose cause is
+// an *Overflow. Faulty limits are E_INVALID_OPENAI_CHAT_COMPLETIONS_OPTIONS. Limits that are not
+// enforced measure and log nothing. A nil log means no log.
 func (l Limits) Enforce(log Logger, view prompt.View, results map[string]prompt.Content) error {
 	if err := prompt.OptionsError(l.Faults()); err != nil {
 		return err
@@ -84,7 +83,7 @@ type Overflow struct {
 	Window int
 }
 
-// Error is all of it as canonical JSON, as a trace keeps no more of an error than its text
+// Error returns all figures as canonical JSON, because a trace keeps only the text of an error
 // (BUD-7).
 func (o *Overflow) Error() string {
 	text, err := canonical.Marshal(map[string]any{
@@ -96,8 +95,8 @@ func (o *Overflow) Error() string {
 	return string(text)
 }
 
-// OverflowOf gives the figures of an overflow, of the error itself or of its text, as it
-// comes out of a trace; found is false for any other error.
+// OverflowOf returns the figures of an overflow, from the error itself or from its text, as it
+// comes out of a trace. found is false for any other error.
 func OverflowOf(err error) (overflow *Overflow, found bool) {
 	if err == nil {
 		return nil, false
@@ -119,7 +118,7 @@ func OverflowOf(err error) (overflow *Overflow, found bool) {
 	return nil, false
 }
 
-// overflowIn reads the overflow that a text begins with.
+// overflowIn reads the overflow at the beginning of a text.
 func overflowIn(text string) (*Overflow, bool) {
 	var read struct {
 		Encoding  adk.Encoding

@@ -7,28 +7,29 @@ import (
 	"github.com/adkreplay/adkreplay/adk/prompt"
 )
 
-// The encodings that package adk has no ranks of, and counts by the length of a text. A
+// Package adk has no ranks for these encodings and estimates them by the length of a text. A
 // Counter can count them exactly.
 const (
 	EncodingGemini adk.Encoding = "gemini"
 	EncodingLlama2 adk.Encoding = "llama2"
 )
 
-// Encodings are the names that an option can have without a Counter (TOK-4).
+// Encodings returns the encodings that can be used without a Counter (TOK-4).
 func Encodings() []adk.Encoding {
 	return append(exactEncodings(), EncodingGemini, EncodingLlama2, adk.EncodingClaude)
 }
 
-// exactEncodings are those that package adk counts exactly.
+// exactEncodings returns the encodings that package adk counts exactly.
 func exactEncodings() []adk.Encoding {
 	return []adk.Encoding{
 		adk.EncodingGPT2, adk.EncodingR50kBase, adk.EncodingP50kBase, adk.EncodingP50kEdit, adk.EncodingCL100kBase, adk.EncodingO200kBase,
 	}
 }
 
-// Counter counts the tokens of a text, where it knows the encoding; exact is false for an
-// estimate. It must be a pure function: it is asked once for a text and an encoding in
-// one measuring (TOK-3). A negative count is none.
+// Counter counts the tokens of a text. known is false if it does not know the encoding; exact is
+// false for an estimate. A Counter must be a pure function, because one measuring calls it only
+// once for each text and encoding (TOK-3). A negative count is ignored, as if the encoding were
+// unknown.
 type Counter func(text string, encoding adk.Encoding) (n int, exact, known bool)
 
 // Usage is how many tokens a prompt counts, part by part.
@@ -48,7 +49,7 @@ func (u Usage) Total() int {
 	return u.SystemPrompt + u.StandingInstructions + u.Memories + u.Retrievables + u.Timeline
 }
 
-// PerBucket are the parts by their names, as logs and messages have them.
+// PerBucket returns the parts by name, as logs and messages have them.
 func (u Usage) PerBucket() map[string]any {
 	return map[string]any{
 		"systemPrompt": u.SystemPrompt, "standingInstructions": u.StandingInstructions,
@@ -56,16 +57,15 @@ func (u Usage) PerBucket() map[string]any {
 	}
 }
 
-// Measure counts what a view holds: the texts of its records as they are, all thoughts,
-// whether they are shown or not, and the results of its tool calls as they were rendered
-// (prompt.Assembly.Results), by the ids of the calls (BUD-2). What is held counts, in
-// whatever order the buckets are sent, or not at all (BUD-3). A nil counter leaves all to
-// adk.EstimateTokens.
+// Measure counts what a view holds: the texts of its records as they are, all thoughts, whether
+// they are shown or not, and the results of its tool calls as rendered (prompt.Assembly.Results),
+// by call id (BUD-2). All of it counts, whatever the order in which the buckets are sent, and even
+// if they are not sent at all (BUD-3). With a nil counter, adk.EstimateTokens counts everything.
 func Measure(view prompt.View, results map[string]prompt.Content, encoding adk.Encoding, counter Counter) Usage {
 	return measured(view, results, encoding, counter).usage
 }
 
-// figures are a usage and what single records that can be shed count.
+// figures are a usage, and the counts of the single records that can be shed.
 type figures struct {
 	usage                            Usage
 	retrievables, memories, messages []int
@@ -106,7 +106,7 @@ func measured(view prompt.View, results map[string]prompt.Content, encoding adk.
 type meter struct {
 	encoding adk.Encoding
 	counter  Counter
-	counts   map[string]int // of texts that the counter was asked for
+	counts   map[string]int // of texts that the counter has counted
 	ours     bool           // whether adk counts the encoding exactly
 	exact    bool           // whether all were counted exactly so far
 }
@@ -115,7 +115,8 @@ func newMeter(encoding adk.Encoding, counter Counter) *meter {
 	return &meter{encoding: encoding, counter: counter, counts: map[string]int{}, ours: slices.Contains(exactEncodings(), encoding), exact: true}
 }
 
-// record counts the text of a record, which may have none, and keeps it with the record.
+// record counts the text of a record, nil for none. Without a counter, the record itself caches the
+// count.
 func (m *meter) record(text *adk.Tokenizable) int {
 	if text == nil {
 		return 0

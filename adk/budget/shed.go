@@ -13,45 +13,45 @@ import (
 // ShedName is the name of the middleware that Shed makes, and the kind of its log.
 const ShedName = "budget-shed"
 
-// ShedOptions say what a turn may hold. Encoding and Window are as in an executor's limits;
-// without both nothing is shed.
+// ShedOptions say what a turn may hold. Encoding and Window are as in an executor's limits; if one
+// of them is missing, nothing is shed.
 type ShedOptions struct {
 	Limits
-	// Reserve is how many tokens stay free, for what the dispatch adds: 0 to the Window.
+	// Reserve is how many tokens stay free for what the dispatch adds: 0 to Window.
 	Reserve int
-	// KeepMessages is how many of the newest messages stay whatever they count; less
-	// than 1 means 1.
+	// KeepMessages is how many of the newest messages always stay; less than 1 means 1.
 	KeepMessages int
-	// Prompt says how results of tools are rendered, for they count as they are shown. Its
-	// Opener is the turn's context where it is nil.
+	// Prompt says how results of tools are rendered, because they count as they are shown. If its
+	// Opener is nil, the turn's context is used.
 	Prompt prompt.Options
-	// Shown is a tool call as the prompt will show it: what a middleware of the dispatch, which
-	// runs later, has it show by a handle counts as that. Where artifact.Handles stands in the
-	// dispatch input it is Shown of the same artifact.HandleOptions. nil is each call as the
-	// turn holds it, a large artifact with all of its body.
+	// Shown returns a tool call as the prompt will show it. Set it if a middleware of the dispatch,
+	// which runs later, replaces results by handles: if artifact.Handles is in the dispatch input,
+	// use its Shown with the same artifact.HandleOptions. nil counts each call as the turn holds
+	// it, a large artifact with all of its body.
 	Shown func(call *adk.ToolCall) (*adk.ToolCall, error)
 }
 
-// shedding is what goes of a turn that does not fit, by the ids of the records, in the
-// order in which they go, and what the turn counts before and after.
+// shedding says what to remove from a turn that does not fit: ids of records, in the order of their
+// removal, and what the turn counts before and after.
 type shedding struct {
 	retrievables, memories, messages []string
 	before, after                    Usage
-	fits                             bool // what is left, with the reserve
+	fits                             bool // whether the rest fits, with the reserve
 }
 
-// Shed is a turn-input middleware that takes records out of a turn which would not fit
-// (BUD-10): retrievables from the end of their set; then memories, those of the least
-// confidence and importance first; then messages, the oldest first. It takes them out of
-// the turn's sets alone, never out of the storage, and no more than is needed. A turn that
-// did not fit as it was has one log of the kind ShedName: what went, by id, what was counted
-// before and after, and whether that fits.
+// Shed is a turn-input middleware that removes records from a turn that would not fit (BUD-10):
+// first retrievables, from the end of their set; then memories, those with the least confidence and
+// importance first; then messages, the oldest first. It removes them from the turn's sets only,
+// never from the storage, and no more than needed. If the turn did not fit as it was, Shed writes
+// one log of the kind ShedName: the ids of what it removed, the count before and after, and whether
+// that fits.
 //
-// Put it behind the middlewares that fill the turn: what comes later is not counted. It stands
-// before artifact.Handles, which is of the dispatch: without Shown it counts the bodies that
-// Handles will hide, and the messages go for nothing.
+// Put it behind the middlewares that fill the turn; what they add later is not counted. It runs
+// before artifact.Handles, which belongs to the dispatch. Without Shown it therefore counts bodies
+// that Handles will hide, and removes messages for nothing.
 //
-// It fails with what the rendering of results and Shown fail with, and with
+// It fails with the errors of rendering results and of Shown, and with
+// E_INVALID_OPENAI_CHAT_COMPLETIONS_OPTIONS if the options are wrong.
 // E_INVALID_OPENAI_CHAT_COMPLETIONS_OPTIONS where the options are wrong.
 func Shed(options ShedOptions) adk.TurnMiddleware {
 	return adk.TurnMiddleware{Name: ShedName, Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
@@ -95,7 +95,7 @@ func (o ShedOptions) shed(ctx context.Context, tc *adk.TurnContext) error {
 	return nil
 }
 
-// Faults are all that is wrong with the limits and the reserve; nil for nothing.
+// Faults returns all that is wrong with the limits and the reserve, or nil.
 func (o ShedOptions) Faults() []adk.Fault {
 	faults := o.Limits.Faults()
 	switch {
@@ -107,7 +107,7 @@ func (o ShedOptions) Faults() []adk.Fault {
 	return faults
 }
 
-// log says what went.
+// log writes what was removed.
 func (o ShedOptions) log(tc *adk.TurnContext, s shedding, view prompt.View) {
 	level, outcome := adk.LevelInfo, "fits now"
 	if !s.fits {
@@ -124,7 +124,7 @@ func (o ShedOptions) log(tc *adk.TurnContext, s shedding, view prompt.View) {
 	})
 }
 
-// plan says what has to go, and removes nothing.
+// plan decides what to remove, without removing it.
 func (o ShedOptions) plan(view prompt.View, f figures) shedding {
 	plan := shedding{before: f.usage, after: f.usage}
 	fits := func() bool { return plan.after.Total()+o.Reserve <= o.Window }
@@ -151,8 +151,8 @@ func (o ShedOptions) plan(view prompt.View, f figures) shedding {
 	return plan
 }
 
-// leastMemories are the places of memories, those of the least worth first, and of equal
-// ones the last of the set.
+// leastMemories returns the indexes of the memories, the least valuable first; among equal ones the
+// last of the set comes first.
 func leastMemories(memories []*adk.Memory) []int {
 	at := places(len(memories))
 	worth := func(i int) float64 { return memories[i].Confidence() + memories[i].Importance() }
@@ -160,7 +160,7 @@ func leastMemories(memories []*adk.Memory) []int {
 	return at
 }
 
-// oldestMessages are the places of messages by the time they were made.
+// oldestMessages returns the indexes of the messages, sorted by creation time.
 func oldestMessages(messages []*adk.Message) []int {
 	at := places(len(messages))
 	slices.SortStableFunc(at, func(a, b int) int { return messages[a].CreatedAt().Compare(messages[b].CreatedAt()) })
@@ -175,7 +175,7 @@ func places(n int) []int {
 	return at
 }
 
-// carryOut removes what has to go.
+// carryOut removes what was planned.
 func (s shedding) carryOut(tc *adk.TurnContext) error {
 	for _, id := range s.retrievables {
 		if _, err := tc.Retrievables().Remove(id); err != nil {

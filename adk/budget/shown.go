@@ -7,7 +7,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/prompt"
 )
 
-// view is what the prompt will show of the turn.
+// view returns the turn as the prompt will show it.
 func (o ShedOptions) view(tc *adk.TurnContext) (prompt.View, error) {
 	view := prompt.ViewOf(tc.Handle)
 	if o.Shown == nil {
@@ -24,7 +24,7 @@ func (o ShedOptions) view(tc *adk.TurnContext) (prompt.View, error) {
 	return view, nil
 }
 
-// hasDocuments reports whether documents counted that a handle might stand for.
+// hasDocuments reports whether documents were counted in full for which a handle might stand.
 func (o ShedOptions) hasDocuments(view prompt.View) bool {
 	return o.Shown == nil && slices.ContainsFunc(view.ToolCalls, func(call *adk.ToolCall) bool {
 		media, single := call.Results().(*adk.Media)

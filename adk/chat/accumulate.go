@@ -7,25 +7,25 @@ import (
 	"slices"
 )
 
-// CallDelta is what one chunk says of a call. Empty fields say nothing.
+// CallDelta is what one chunk says about a call. Empty fields carry no information.
 type CallDelta struct {
-	Index     *int // nil where the chunk has none
+	Index     *int // nil if the chunk has none
 	ID, Type  string
 	Name      string
 	Arguments string
 }
 
-// WantedCall is a call that an answer wants. Arguments are what the model wrote, which
-// need not be JSON. One without an id is given one that no other call has (CAL-7).
+// WantedCall is a call that the model wants to make. Arguments are what the model wrote, which need
+// not be JSON. A call without an id gets a new id (CAL-7).
 type WantedCall struct {
 	ID, Type, Name, Arguments string
 }
 
-// Accumulator puts the calls of one answer together.
+// Accumulator assembles the calls of one answer.
 type Accumulator interface {
-	// Feed adds what a chunk says.
+	// Feed adds what a chunk says about a call.
 	Feed(delta CallDelta)
-	// Drain gives all calls, and is called once.
+	// Drain returns all calls. It is called once.
 	Drain() []WantedCall
 }
 
@@ -38,8 +38,9 @@ type entry struct {
 	name, arguments []byte
 }
 
-// Feed finds the entry that a delta belongs to: by its index, or without one by its id. An
-// id that differs from the entry's begins another, for some servers number all calls 0.
+// Feed adds a delta to the entry that it belongs to, which it finds by the index or, without an
+// index, by the id. An id that differs from the entry's begins another entry, since some servers
+// number all calls 0.
 func (c *calls) Feed(delta CallDelta) {
 	e := c.of(delta)
 	if e == nil {
@@ -59,8 +60,8 @@ func (c *calls) Feed(delta CallDelta) {
 	e.arguments = append(e.arguments, delta.Arguments...)
 }
 
-// of is the entry of a delta; nil where it begins one. A name alone is no sign of another call,
-// for some servers send it in parts.
+// of returns the entry that a delta belongs to; nil if the delta begins a new one. A name alone
+// does not begin a new call, because some servers send it in parts.
 func (c *calls) of(delta CallDelta) *entry {
 	for _, e := range slices.Backward(c.entries) {
 		switch {
@@ -76,9 +77,9 @@ func (c *calls) of(delta CallDelta) *entry {
 	return nil
 }
 
-// isFollowedBy reports whether a delta without an id begins another call than the entry's: it
-// brings a name where nothing is missing. One with the entry's index brings arguments as well,
-// for some servers say the name in each part, the last one too.
+// isFollowedBy reports whether a delta without an id begins another call: it has a name, and the
+// entry's arguments are complete. If the delta has an index, it must have arguments too, because
+// some servers repeat the name in each part, also in the last one.
 func (e *entry) isFollowedBy(delta CallDelta) bool {
 	if delta.Name == "" || delta.Index != nil && delta.Arguments == "" {
 		return false
@@ -87,7 +88,7 @@ func (e *entry) isFollowedBy(delta CallDelta) bool {
 	return bytes.HasSuffix(args, []byte("}")) && json.Valid(args)
 }
 
-// next is the index of an entry that has none.
+// next returns the index for an entry that came without one.
 func (c *calls) next() int {
 	next := 0
 	for _, e := range c.entries {
@@ -96,9 +97,9 @@ func (c *calls) next() int {
 	return next
 }
 
-// Drain gives the calls by their index, and those of one index as they came. A call to which
-// the server gave no id has none: one made of its index would be that of another turn's call
-// as well, whose record it would replace (CAL-7).
+// Drain returns the calls ordered by index, and those of one index in order of arrival. A call to
+// which the server gave no id stays without one. An id made from the index would also occur in
+// other turns, and the call would replace the record of another call (CAL-7).
 func (c *calls) Drain() []WantedCall {
 	slices.SortStableFunc(c.entries, func(a, b *entry) int { return cmp.Compare(a.index, b.index) })
 	wanted := make([]WantedCall, len(c.entries))

@@ -14,17 +14,17 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// answer is what a model says, as far as it has come. It is reported as it comes, and
-// stored by keep.
+// answer is a model's answer, as far as it has arrived. It is reported while it arrives, and stored
+// by keep.
 type answer struct {
 	*iteration
-	piecewise bool   // it is reported as it comes
-	id        string // of message and thought, once one is reported (ANS-3)
+	piecewise bool   // the answer is a stream, reported while it arrives
+	id        string // of message and thought; set when first needed (ANS-3)
 
 	calls    Accumulator
-	message  strings.Builder // of an answer that is not streamed
+	message  strings.Builder // of an answer that is not a stream
 	thoughts map[string]*strings.Builder
-	field    string // the one whose reasoning is reported
+	field    string // the field whose reasoning is reported
 
 	sawMessage, sawThought, sawRefusal, sawOthers, sawDone bool
 
@@ -32,7 +32,7 @@ type answer struct {
 	usage                     json.RawMessage
 }
 
-// chunk is an answer, or a part of one.
+// chunk is an answer that is not a stream, or a part of a stream.
 type chunk struct {
 	ID      string           `json:"id"`
 	Model   string           `json:"model"`
@@ -49,7 +49,7 @@ type choice struct {
 	Error        *json.RawMessage `json:"error"`
 }
 
-// said is what a chunk adds, or all of a message.
+// said is what a chunk adds, or a whole message.
 type said struct {
 	Content          words      `json:"content"`
 	Refusal          words      `json:"refusal"`
@@ -68,11 +68,11 @@ type wireCall struct {
 	} `json:"function"`
 }
 
-// words is a text that providers write in several ways: a text, null for none, a list of
-// parts of which those with a text count, or something else, whose JSON it is then.
+// words is a text that providers write in several ways: as a string; as null, which is empty; or as
+// a list of parts, of which those of type text count. Any other JSON is taken as it is.
 type words string
 
-// UnmarshalJSON never fails.
+// UnmarshalJSON reads each of these forms.
 func (w *words) UnmarshalJSON(data []byte) error {
 	switch {
 	case string(data) == "null":
@@ -91,7 +91,7 @@ func (w *words) UnmarshalJSON(data []byte) error {
 			Type string `json:"type"`
 			Text string `json:"text"`
 		}
-		_ = json.Unmarshal(data, &parts) // what is no part has no text
+		_ = json.Unmarshal(data, &parts) // parts of another shape have no text
 		for _, part := range parts {
 			if part.Type == "text" {
 				*w += words(part.Text)
@@ -103,13 +103,13 @@ func (w *words) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// isPlain reports whether a text in JSON is as it stands: nearly all are, and reading them
-// once more is half of what reading a stream takes.
+// isPlain reports whether the inside of a JSON string is the text itself. That is so for nearly
+// all, and decoding them would take half of the time of reading a stream.
 func isPlain(text []byte) bool {
 	return bytes.IndexByte(text, '\\') < 0 && utf8.Valid(text)
 }
 
-// reasoning is what a field says.
+// reasoning returns the reasoning in a field.
 func (s *said) reasoning(field string) string {
 	if field == "reasoning" {
 		return string(s.Reasoning)
@@ -117,11 +117,11 @@ func (s *said) reasoning(field string) string {
 	return string(s.ReasoningContent)
 }
 
-// read reads a payload in the place of the one before it: ok is false for what is no JSON
-// object. A member of another type than it should have says nothing.
+// read replaces the chunk by a payload. ok is false if the payload is no JSON object. A member of a
+// wrong type is ignored.
 func (c *chunk) read(data []byte) (ok bool) {
 	choices := c.Choices[:cap(c.Choices)]
-	clear(choices) // nothing of the one before shines through
+	clear(choices) // remove what the last payload set
 	*c = chunk{Choices: choices[:0]}
 	err := json.Unmarshal(data, c)
 	if _, wrongType := errors.AsType[*json.UnmarshalTypeError](err); wrongType {
@@ -130,7 +130,7 @@ func (c *chunk) read(data []byte) (ok bool) {
 	return err == nil && len(data) > 0 && data[0] == '{'
 }
 
-// read reads a good answer, streamed or not.
+// read reads an answer with a success status, a stream or not.
 func (it *iteration) read(resp *http.Response, attempt int) (*answer, *failure) {
 	a := &answer{iteration: it, calls: it.helpers.Accumulator()}
 	from := &bounded{from: resp.Body, left: mostOfAnswer}
@@ -144,9 +144,9 @@ func (it *iteration) read(resp *http.Response, attempt int) (*answer, *failure) 
 	return a, a.readWhole(body, attempt)
 }
 
-// isStream reports whether an answer is a stream: it begins as one does (SSE-11). One whose
-// type says so may begin with a field that nobody knows, but not as JSON or a page of a
-// proxy does.
+// isStream reports whether an answer is a stream, by its beginning (SSE-11). If the content type
+// says that it is one, the answer may also begin with an unknown field, but not like JSON or a
+// proxy's page.
 func isStream(resp *http.Response, body *bufio.Reader) bool {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	named := kind == "text/event-stream"
@@ -164,13 +164,13 @@ func isStream(resp *http.Response, body *bufio.Reader) bool {
 	return true
 }
 
-// isFieldStart reports whether fields of events begin with a byte.
+// isFieldStart reports whether a byte can begin the name of a field.
 func isFieldStart(b byte) bool {
 	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z'
 }
 
-// beginsAsStream reports whether a text begins with a comment or a field of an event; open
-// tells that it may, with what follows.
+// beginsAsStream reports whether a text begins with a comment or a field of an event. open says
+// that it may turn out so with more bytes.
 func beginsAsStream(text []byte) (ok, open bool) {
 	for _, field := range []string{":", "data", "event", "id", "retry"} {
 		ok = ok || bytes.HasPrefix(text, []byte(field))
@@ -179,7 +179,7 @@ func beginsAsStream(text []byte) (ok, open bool) {
 	return ok, open || bytes.HasPrefix(byteOrderMark, text)
 }
 
-// bounded reads as much as is allowed, and fails where there is more.
+// bounded reads up to left bytes, and fails if there are more.
 type bounded struct {
 	from io.Reader
 	left int
@@ -195,7 +195,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readWhole reads an answer that is one JSON.
+// readWhole reads an answer that is one JSON object.
 func (a *answer) readWhole(body io.Reader, attempt int) *failure {
 	data, err := io.ReadAll(body)
 	if err != nil {
@@ -211,8 +211,8 @@ func (a *answer) readWhole(body io.Reader, attempt int) *failure {
 	return nil
 }
 
-// take adds a chunk. Its error is STREAM_ERROR where the provider says that it failed, and
-// else what reporting fails with.
+// take adds a chunk. The error is STREAM_ERROR if the provider reports a failure, and otherwise
+// that of reporting.
 func (a *answer) take(c *chunk) error {
 	a.note(c)
 	one, others := firstChoice(c.Choices)
@@ -241,7 +241,7 @@ func (a *answer) take(c *chunk) error {
 	return a.add(what)
 }
 
-// note keeps what is known of the answer as a whole.
+// note keeps what a chunk says about the answer as a whole.
 func (a *answer) note(c *chunk) {
 	if c.ID != "" {
 		a.responseID = c.ID
@@ -254,7 +254,7 @@ func (a *answer) note(c *chunk) {
 	}
 }
 
-// firstChoice is the choice that counts: the one with index 0, or with none (SSE-5).
+// firstChoice returns the choice that counts: the first with index 0 or without an index (SSE-5).
 func firstChoice(choices []choice) (one *choice, others bool) {
 	for i := range choices {
 		if c := &choices[i]; one == nil && (c.Index == nil || *c.Index == 0) {
@@ -266,7 +266,7 @@ func firstChoice(choices []choice) (one *choice, others bool) {
 	return one, others
 }
 
-// errProvider is the error of a provider that says it failed; nil says no more.
+// errProvider returns the error of a provider that reports a failure; raw may be nil.
 func (a *answer) errProvider(raw *json.RawMessage) error {
 	why := "the provider says that it failed"
 	if text := errorText(raw); text != "" {
@@ -275,7 +275,7 @@ func (a *answer) errProvider(raw *json.RawMessage) error {
 	return errStream(why, nil)
 }
 
-// errorText is what an error of a provider says; nil says nothing.
+// errorText returns the text of a provider's error; empty for nil.
 func errorText(raw *json.RawMessage) string {
 	if raw == nil {
 		return ""
@@ -306,10 +306,10 @@ func (a *answer) add(what *said) error {
 	}
 	for i, call := range what.ToolCalls {
 		if call == (wireCall{Index: call.Index}) {
-			continue // it says nothing, as null does
+			continue // empty, like null
 		}
 		if !a.piecewise {
-			call.Index = &i // each is whole, whatever ids they have
+			call.Index = &i // calls of a whole answer are distinct, whatever their ids
 		}
 		a.calls.Feed(CallDelta{Index: call.Index, ID: string(call.ID), Type: string(call.Type),
 			Name: string(call.Function.Name), Arguments: string(call.Function.Arguments)})
@@ -330,8 +330,8 @@ func (a *answer) say(text string) error {
 	return err
 }
 
-// think reports the reasoning of the first field that has some, and holds that of others
-// back (ANS-4).
+// think reports the reasoning of the first field that has some, and keeps that of other fields for
+// later (ANS-4).
 func (a *answer) think(what *said) error {
 	for _, field := range a.reasoning {
 		text := what.reasoning(field)
@@ -358,7 +358,7 @@ func (a *answer) think(what *said) error {
 	return nil
 }
 
-// ownID is the id of what the answer stores.
+// ownID returns the id under which the answer is stored.
 func (a *answer) ownID() string {
 	if a.id == "" {
 		a.id = a.dc.NewID()
@@ -366,8 +366,9 @@ func (a *answer) ownID() string {
 	return a.id
 }
 
-// brokeOff reports whether the answer ended before the model had: for want of tokens, by a
-// filter, or, of a stream, without any word of an end. A JSON is whole by itself.
+// brokeOff reports whether the answer ended before the model had finished: at the token limit, by a
+// filter, or, for a stream, without any sign of an end. An answer of one JSON object is complete
+// otherwise.
 func (a *answer) brokeOff() bool {
 	switch a.finish {
 	case "length", "content_filter":
@@ -378,7 +379,7 @@ func (a *answer) brokeOff() bool {
 	return false
 }
 
-// keep completes and stores the answer, and gives the calls that it wants (ANS-2).
+// keep completes and stores the answer, and returns the calls that it wants (ANS-2).
 func (a *answer) keep() ([]WantedCall, error) {
 	wanted := a.calls.Drain()
 	if err := a.keepMessage(); err != nil {
@@ -397,7 +398,7 @@ func (a *answer) keep() ([]WantedCall, error) {
 		level = adk.LevelWarn
 	}
 	var usage any
-	_ = json.Unmarshal(a.usage, &usage) // none is null
+	_ = json.Unmarshal(a.usage, &usage) // no usage gives nil
 	a.h.Log(level, "finish", "the model has answered", map[string]any{
 		"responseId": a.responseID, "model": a.model, "finishReason": a.finish, "usage": usage})
 	return wanted, nil

@@ -17,7 +17,7 @@ import (
 // payloadsName is the member with reasoning that only its provider can read (REQ-14).
 const payloadsName = "_adk_reasoning_payloads"
 
-// body is the request of an iteration: equal settings, prompt and tools give equal bytes
+// body returns the request body of an iteration. Equal settings, prompt and tools give equal bytes
 // (REQ-2).
 func (s *settings) body(ctx context.Context, shown *prompt.Prompt, tools []*adk.Tool) ([]byte, error) {
 	o := canonical.Open(make([]byte, 0, 4096))
@@ -66,8 +66,8 @@ func rawBytes(all []json.RawMessage) [][]byte {
 	return texts
 }
 
-// appendPlain appends plain data as ECMAScript writes it, keys sorted; raw JSON keeps the
-// order of its members, for a model writes in the order of the schema that it is given.
+// appendPlain appends plain data as ECMAScript writes it, with sorted keys. Raw JSON keeps the
+// order of its members, because a model writes in the order of the schema that it gets.
 func appendPlain(dst []byte, v any) ([]byte, error) {
 	switch v := v.(type) {
 	case json.RawMessage:
@@ -170,7 +170,7 @@ func appendContent(dst []byte, content prompt.Content) []byte {
 	return append(dst, ']')
 }
 
-// appendBlock appends a part of a content (REQ-30).
+// appendBlock appends one part of a content (REQ-30).
 func appendBlock(dst []byte, block prompt.Block) []byte {
 	o := canonical.Open(nil)
 	native := block.Native
@@ -200,7 +200,7 @@ func appendBlock(dst []byte, block prompt.Block) []byte {
 	return append(dst, o.Close()...)
 }
 
-// wireID is the id of a call as it is sent (CAL-7).
+// wireID returns the id of a call as it is sent (CAL-7).
 func (s *settings) wireID(id string) string {
 	if s.ids != IDsAlnum9 || alnum9.MatchString(id) {
 		return id

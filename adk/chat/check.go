@@ -10,10 +10,10 @@ import (
 	"github.com/adkreplay/adkreplay/internal/canonical"
 )
 
-// check says what is wrong with a value, which is JSON data: nothing is converted.
+// check returns what is wrong with a value, which is JSON data. It converts nothing.
 type check func(path string, v any) []adk.Fault
 
-// fault is one fault with the place that it is in.
+// fault returns one fault at a path.
 func fault(path, format string, args ...any) []adk.Fault {
 	return []adk.Fault{{Path: path, Message: fmt.Sprintf(format, args...)}}
 }
@@ -39,7 +39,7 @@ func isFlag(path string, v any) []adk.Fault {
 	return nil
 }
 
-// isObject takes any object, as schemas are.
+// isObject accepts any object, for example a schema.
 func isObject(path string, v any) []adk.Fault {
 	if _, ok := v.(map[string]any); !ok {
 		return fault(path, "is %s, want an object", canonical.KindOf(v))
@@ -70,8 +70,8 @@ func isWhole(low, high float64) check {
 	}
 }
 
-// unbounded is the bound of a number that needs none, and largest of one that is counted
-// with.
+// unbounded is the limit of a number that needs none; largest is the limit of a number that the
+// program calculates with.
 const (
 	unbounded = math.MaxFloat64
 	largest   = 1 << 53
@@ -125,14 +125,14 @@ func isMapOf(one check) check {
 	}
 }
 
-// member is what an object may have, or with need must.
+// member is a member that an object may have; with need, it must have it.
 type member struct {
 	name  string
 	check check
 	need  bool
 }
 
-// isShape takes an object of these members and no others.
+// isShape accepts an object with these members and no others.
 func isShape(members ...member) check {
 	return func(path string, v any) (faults []adk.Fault) {
 		object, ok := v.(map[string]any)
@@ -157,7 +157,7 @@ func isShape(members ...member) check {
 	}
 }
 
-// isTyped takes an object whose member type says of which shape it is.
+// isTyped accepts an object whose member type names one of the shapes.
 func isTyped(shapes map[string][]member) check {
 	return func(path string, v any) []adk.Fault {
 		object, ok := v.(map[string]any)
@@ -173,7 +173,7 @@ func isTyped(shapes map[string][]member) check {
 	}
 }
 
-// isTextOr takes a text by one check and everything else by another.
+// isTextOr checks strings by one check and everything else by the other.
 func isTextOr(text, other check) check {
 	return func(path string, v any) []adk.Fault {
 		if _, ok := v.(string); ok {

@@ -18,23 +18,23 @@ import (
 	"github.com/adkreplay/adkreplay/adk/adkhttp"
 )
 
-// The most that is read (RTY-6).
+// These are the greatest numbers of bytes that are read (RTY-6).
 const (
 	mostOfError  = 64 << 10
 	mostOfAnswer = 64 << 20
 	mostOfEvent  = 16 << 20
 )
 
-// failure is why an attempt came to nothing.
+// failure is why an attempt failed.
 type failure struct {
 	err    error
-	reason string // timeout, transport or status where another attempt may help; else empty
+	reason string // timeout, transport or status if another attempt may help; else empty
 	status int
-	after  time.Duration // when the server wants to be asked again
+	after  time.Duration // how long the server asks to wait; 0 if it does not say
 }
 
-// exchange asks until an answer has come, or no attempt is left (RTY-1). What it has of
-// an answer is reported and not stored.
+// exchange makes attempts until one gets an answer or none is left (RTY-1). What arrives of an
+// answer is reported but not stored.
 func (it *iteration) exchange(body []byte) (*answer, error) {
 	world := &reused{base: it.transport}
 	client := &http.Client{
@@ -60,7 +60,7 @@ func (it *iteration) exchange(body []byte) (*answer, error) {
 	}
 }
 
-// askLimits are the limits of an attempt (XCH-2).
+// askLimits returns the limits of an attempt (XCH-2).
 func (it *iteration) askLimits() adk.AskLimits {
 	if it.stream {
 		return adk.AskLimits{Headers: it.limit, Idle: it.idle}
@@ -68,7 +68,7 @@ func (it *iteration) askLimits() adk.AskLimits {
 	return adk.AskLimits{Whole: it.limit}
 }
 
-// attempt asks once.
+// attempt makes one request.
 func (it *iteration) attempt(client *http.Client, world *reused, body []byte, attempt int) (*answer, *failure) {
 	req, err := http.NewRequestWithContext(it.ctx, http.MethodPost, it.endpoint, bytes.NewReader(body))
 	if err != nil {
@@ -93,10 +93,10 @@ func (it *iteration) attempt(client *http.Client, world *reused, body []byte, at
 	return a, failed
 }
 
-// unasked is what comes of a server that does not answer.
+// unasked returns the failure of a request that got no answer.
 func (it *iteration) unasked(err error, attempt int) *failure {
 	if of, ok := errors.AsType[*url.Error](err); ok {
-		err = of.Err // it quotes the URL
+		err = of.Err // the outer error quotes the URL
 	}
 	switch {
 	case errors.Is(err, adk.E_ASK_TIMEOUT):
@@ -107,8 +107,8 @@ func (it *iteration) unasked(err error, attempt int) *failure {
 	return &failure{reason: "transport", err: failed(adk.E_OPENAI_CHAT_COMPLETIONS_HTTP_ERROR, "", &HTTPFailure{Cause: it.blotError(err)})}
 }
 
-// late is what comes of an answer that takes too long; again says that nothing of it had
-// come.
+// late returns the failure of an answer that took too long. again says that nothing of the answer
+// had arrived, so that another attempt may help.
 func (it *iteration) late(attempt int, again bool) *failure {
 	it.h.Log(adk.LevelWarn, "request-timeout", "the answer did not come in time", map[string]any{
 		"requestTimeoutMs": it.limit.Milliseconds(), "attempt": attempt, "maxAttempts": it.retry.attempts})
@@ -119,9 +119,9 @@ func (it *iteration) late(attempt int, again bool) *failure {
 	return f
 }
 
-// refused is what comes of an answer that is none.
+// refused returns the failure of a status that is no success.
 func (it *iteration) refused(resp *http.Response) *failure {
-	body, err := io.ReadAll(io.LimitReader(resp.Body, mostOfError+1)) // what of it has come
+	body, err := io.ReadAll(io.LimitReader(resp.Body, mostOfError+1)) // on an error, what has arrived
 	text := it.blot(string(body))
 	if err != nil || len(body) > mostOfError {
 		text = it.blotCut(string(body))
@@ -137,7 +137,7 @@ func (it *iteration) refused(resp *http.Response) *failure {
 	return f
 }
 
-// retryAfter is when a server wants to be asked again; 0 where it does not say.
+// retryAfter returns how long a server asks to wait; 0 if it does not say.
 func retryAfter(header http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(strings.TrimSpace(header.Get("Retry-After-Ms")), 64); err == nil && ms > 0 {
 		return milliseconds(ms)
@@ -152,8 +152,8 @@ func retryAfter(header http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// delay is how long to wait before the next attempt. What spreads it follows from the
-// dispatch, so that a replay waits as long (RTY-2).
+// delay returns how long to wait before the next attempt. The jitter is derived from the dispatch,
+// so that a replay waits as long (RTY-2).
 func (it *iteration) delay(attempt int, after time.Duration) time.Duration {
 	delay := it.retry.most
 	if grown := float64(it.retry.base) * float64(uint64(1)<<min(attempt-1, 62)); grown < float64(delay) {
@@ -180,7 +180,7 @@ func (it *iteration) logRetry(f *failure, attempt int, delay time.Duration) {
 
 func inMilliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// logFailure says why nobody is asked any more.
+// logFailure logs why there is no further attempt.
 func (it *iteration) logFailure(f *failure, attempt int) {
 	var answered *HTTPFailure
 	switch {
@@ -195,8 +195,8 @@ func (it *iteration) logFailure(f *failure, attempt int) {
 	}
 }
 
-// broken is what comes of an answer that does not go on. again says that nothing of it
-// had come.
+// broken returns the failure of an answer that broke off. again says that nothing of the answer had
+// arrived.
 func (it *iteration) broken(err error, attempt int, again bool) *failure {
 	switch {
 	case !errors.Is(err, adk.E_ASK_TIMEOUT):

@@ -14,12 +14,12 @@ import (
 	"github.com/adkreplay/adkreplay/internal/callers"
 )
 
-// Adapter makes executors of one set of options. It holds no state: one serves many turns
-// at once.
+// Adapter makes executors from one set of options. It holds no state and can serve many turns at
+// once.
 type Adapter struct{ options layer }
 
-// New checks options and makes an adapter. What is wrong with them is one
-// E_INVALID_OPENAI_CHAT_COMPLETIONS_OPTIONS that names every fault.
+// New checks options and makes an adapter. The error is one
+// E_INVALID_OPENAI_CHAT_COMPLETIONS_OPTIONS that lists every fault.
 func New(options Options) (*Adapter, error) {
 	l := options.layer()
 	if _, err := settle(l, false); err != nil {
@@ -28,16 +28,17 @@ func New(options Options) (*Adapter, error) {
 	return &Adapter{l}, nil
 }
 
-// Executor is an executor of that name. Each of the overrides lies over the adapter's
-// options and those before it, and what the stash says at StashKey over all of them.
-// They are checked together at the start of each iteration: a fault is what the
-// executor returns then, and nothing is asked.
+// Executor returns an executor with a name. Each of the overrides goes over the adapter's options
+// and the overrides before it; what the stash has at StashKey goes over all of them. The result is
+// checked at the start of each iteration: if it has a fault, the executor returns the error and
+// sends no request.
 func (a *Adapter) Executor(name string, overrides ...Options) adk.Executor {
 	merged := a.options
 	for _, o := range overrides {
 		merged = o.layer().over(merged)
 	}
-	// Where no stash says more, all iterations have the same settings, which nobody changes.
+	// Without options in the stash, all iterations share the same settings, which are never
+	// changed.
 	alone := sync.OnceValues(func() (*settings, error) { return settle(merged, true) })
 	return adk.Executor{Name: name, Made: callers.Line(1), Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		settle, stash := alone, dc.Stash().Get(StashKey, nil)
@@ -53,7 +54,7 @@ func (a *Adapter) Executor(name string, overrides ...Options) adk.Executor {
 	}}
 }
 
-// settled are the settings of an iteration whose stash says more.
+// settled returns the settings of an iteration with options in the stash.
 func settled(merged layer, stash any) (*settings, error) {
 	over, faults := stashed(stash, merged)
 	if err := prompt.OptionsError(faults); err != nil {
@@ -68,10 +69,10 @@ type iteration struct {
 	ctx   context.Context
 	dc    *adk.DispatchContext
 	h     *adk.Helpers
-	tools *adk.Registry // the turn's, and those forged for this request alone
+	tools *adk.Registry // the turn's tools, and those forged for this request
 }
 
-// run asks once and does what the answer says.
+// run makes one exchange and does what the answer says.
 func (it *iteration) run() error {
 	if it.stopped() {
 		return nil
@@ -100,8 +101,8 @@ func (it *iteration) run() error {
 // stopped reports whether the turn is aborted.
 func (it *iteration) stopped() bool { return it.ctx.Err() != nil || it.dc.Aborted() }
 
-// ended is what the executor returns where an iteration fails: nothing in an aborted turn
-// (RTY-5), nothing where the answer is to blame, which nacks, and else the error.
+// ended returns what the executor returns for an error: nil in an aborted turn (RTY-5); the result
+// of a nack if the exchange failed; otherwise the error itself.
 func (it *iteration) ended(err error) error {
 	if it.stopped() {
 		return nil
@@ -112,13 +113,13 @@ func (it *iteration) ended(err error) error {
 	return err
 }
 
-// nacked are the codes that say what became of an exchange.
+// nacked are the codes of a failed exchange, which nack the dispatch.
 var nacked = []adk.Code{
 	adk.E_OPENAI_CHAT_COMPLETIONS_HTTP_ERROR, adk.E_OPENAI_CHAT_COMPLETIONS_REQUEST_TIMEOUT,
 	adk.E_OPENAI_CHAT_COMPLETIONS_STREAM_STALLED, adk.E_OPENAI_CHAT_COMPLETIONS_STREAM_ERROR,
 }
 
-// request makes the body, and refuses what does not fit.
+// request returns the request's body, or an error if the prompt does not fit.
 func (it *iteration) request() ([]byte, error) {
 	forged, err := artifact.Forge(it.dc, it.prompt.Artifacts)
 	if err != nil {
@@ -154,7 +155,8 @@ func (it *iteration) request() ([]byte, error) {
 
 func (it *iteration) warn(text string) { it.h.Log(adk.LevelWarn, "helper-warning", text, nil) }
 
-// checkToolChoice looks for a choice of tools that are offered only now (REQ-15).
+// checkToolChoice warns of, or refuses, a tool_choice that names tools which exist for this request
+// only (REQ-15).
 func (it *iteration) checkToolChoice() error {
 	choice, _ := it.data["tool_choice"].(map[string]any)
 	variant, _ := choice["type"].(string)
@@ -182,7 +184,7 @@ func (it *iteration) checkToolChoice() error {
 	return nil
 }
 
-// chosenName is the name in a choice of one tool.
+// chosenName returns the name in a choice of one tool.
 func chosenName(choice any) string {
 	object, _ := choice.(map[string]any)
 	for _, kind := range sortedKeys(named) {
@@ -194,16 +196,16 @@ func chosenName(choice any) string {
 	return ""
 }
 
-// now is the time of a record that stands behind all that the dispatch holds (PRO-5).
+// now returns the time for a record that has to come after all that the dispatch holds (PRO-5).
 func (it *iteration) now() time.Time { return prompt.ViewOf(it.dc.Handle).After(it.dc.Now()) }
 
-// self is who the agent is.
+// self returns the identity of the agent.
 func (it *iteration) self() (adk.Identity, error) {
 	name := cmp.Or(it.prompt.Self, prompt.DefaultSelf)
 	return adk.NewIdentity(name, name)
 }
 
-// storeMessage keeps what was said.
+// storeMessage stores the answer's message.
 func (it *iteration) storeMessage(id, text string) error {
 	self, err := it.self()
 	if err != nil {
@@ -217,7 +219,7 @@ func (it *iteration) storeMessage(id, text string) error {
 	return it.dc.Messages().Store(it.ctx, message)
 }
 
-// storeThought keeps what was thought.
+// storeThought stores the answer's reasoning.
 func (it *iteration) storeThought(id, text string) error {
 	self, err := it.self()
 	if err != nil {

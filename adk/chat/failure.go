@@ -10,14 +10,14 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// HTTPFailure is what a server answered in the place of an answer, or why it could not be
-// asked: the cause of E_OPENAI_CHAT_COMPLETIONS_HTTP_ERROR.
+// HTTPFailure is a server's refusal, or the reason why there was no answer: the cause of
+// E_OPENAI_CHAT_COMPLETIONS_HTTP_ERROR.
 type HTTPFailure struct {
-	// Status is 0 where there was no answer.
+	// Status is 0 if there was no answer.
 	Status int
-	// Body is the answer's, up to 64 KiB.
+	// Body is the beginning of the answer's body, up to 64 KiB.
 	Body string
-	// Cause is why there was no answer; nil where there was one.
+	// Cause says why there was no answer; nil if there was one.
 	Cause error
 }
 
@@ -33,10 +33,10 @@ func (f *HTTPFailure) Error() string {
 	return text
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (f *HTTPFailure) Unwrap() error { return f.Cause }
 
-// TimeLimit is the limit that passed: the cause of E_OPENAI_CHAT_COMPLETIONS_REQUEST_TIMEOUT
+// TimeLimit is the limit that was exceeded: the cause of E_OPENAI_CHAT_COMPLETIONS_REQUEST_TIMEOUT
 // and of E_OPENAI_CHAT_COMPLETIONS_STREAM_STALLED.
 type TimeLimit struct{ Limit time.Duration }
 
@@ -46,8 +46,8 @@ func (l *TimeLimit) Error() string { return "the limit is " + l.Limit.String() }
 // mostQuoted is how many characters of a body an error or a log quotes.
 const mostQuoted = 256
 
-// quote is the beginning of a text, in which no secret stands any more: of one that stood at
-// the bound, a part would be left that blot does not know.
+// quote returns the beginning of a text. The caller removes secrets first: a secret that quote cuts
+// in two would no longer be found by blot.
 func quote(text string) string {
 	n := 0
 	for at := range text {
@@ -58,10 +58,10 @@ func quote(text string) string {
 	return strings.ToValidUTF8(text, string(utf8.RuneError))
 }
 
-// leftOut stands where a secret was.
+// leftOut replaces a secret.
 const leftOut = "(left out)"
 
-// blot takes secrets out of a text.
+// blot removes secrets from a text.
 func (s *settings) blot(text string) string {
 	for _, secret := range s.secrets {
 		text = strings.ReplaceAll(text, secret, leftOut)
@@ -69,8 +69,8 @@ func (s *settings) blot(text string) string {
 	return text
 }
 
-// blotCut is blot for a text that was cut off: what it ends with may be the beginning of a
-// secret, whose rest nobody has read.
+// blotCut is blot for a text that was cut off. It also removes an end that may be the beginning of
+// a secret whose rest was not read.
 func (s *settings) blotCut(text string) string {
 	begun := 0
 	for _, secret := range s.secrets {
@@ -83,7 +83,7 @@ func (s *settings) blotCut(text string) string {
 	return s.blot(text[:len(text)-begun])
 }
 
-// blotError is an error in whose text stands no secret: itself, or one of its text.
+// blotError returns an error without secrets in its text: err itself, or a new one with its text.
 func (s *settings) blotError(err error) error {
 	if text := err.Error(); s.blot(text) != text {
 		return errors.New(s.blot(text))

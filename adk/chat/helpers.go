@@ -10,24 +10,23 @@ import (
 	"github.com/adkreplay/adkreplay/internal/canonical"
 )
 
-// Helpers are the 18 parts of an iteration that can be replaced, each alone: the
-// renderers of the prompt, and the three that only this API needs. One that needs
-// another is given it as an argument. All run in the executor's call, with its context,
-// and fail it with their error (HPR-2).
+// Helpers are the 18 parts of an iteration that can be replaced separately: the renderers of the
+// prompt, and the three that only this API needs. A helper that needs another one gets it as an
+// argument. All run in the executor's call, with its context; their error fails it (HPR-2).
 type Helpers struct {
 	prompt.Renderers
-	// Schema gives the schema of a tool as the model is told it, a JSON object.
+	// Schema returns the schema of a tool in the form for the model, a JSON object.
 	Schema ToolSchema
-	// Tools gives the members of tools in a request, each a JSON object.
+	// Tools returns the elements of the request's tools, each a JSON object.
 	Tools func(ctx context.Context, tools []*adk.Tool, schema ToolSchema) ([]json.RawMessage, error)
-	// Accumulator makes what puts the calls of one answer together.
+	// Accumulator makes the accumulator for the calls of one answer.
 	Accumulator func() Accumulator
 }
 
-// ToolSchema gives the schema of a tool as the model is told it.
+// ToolSchema returns the schema of a tool in the form for the model.
 type ToolSchema func(ctx context.Context, tool *adk.Tool) (json.RawMessage, error)
 
-// DefaultHelpers are the helpers that stand where nobody replaced one.
+// DefaultHelpers returns the helpers that are used if none are given.
 func DefaultHelpers() Helpers {
 	return Helpers{
 		Renderers: prompt.DefaultRenderers(),
@@ -39,7 +38,7 @@ func DefaultHelpers() Helpers {
 	}
 }
 
-// Over are the helpers, and where one is nil that of others.
+// Over returns the helpers h, with those of others where h has nil.
 func (h Helpers) Over(others Helpers) Helpers {
 	h.Renderers = h.Renderers.Over(others.Renderers)
 	given, below := reflect.ValueOf(&h).Elem(), reflect.ValueOf(others)
@@ -51,8 +50,8 @@ func (h Helpers) Over(others Helpers) Helpers {
 	return h
 }
 
-// schemaOf is the very schema that validates (REQ-12). One that says nothing lists no
-// properties, as servers want it said.
+// schemaOf returns the schema that also validates the arguments (REQ-12). An object schema without
+// properties gets an empty list of them, which servers require.
 func schemaOf(_ context.Context, tool *adk.Tool) (json.RawMessage, error) {
 	schema := tool.InputSchema()
 	if string(schema) == `{"type":"object"}` {
@@ -61,7 +60,7 @@ func schemaOf(_ context.Context, tool *adk.Tool) (json.RawMessage, error) {
 	return schema, nil
 }
 
-// describeTools tells a model of tools. All texts stand in one buffer.
+// describeTools describes tools to a model. All texts share one buffer.
 func describeTools(ctx context.Context, tools []*adk.Tool, schema ToolSchema) ([]json.RawMessage, error) {
 	all, size := make([]json.RawMessage, len(tools)), 0
 	for i, tool := range tools {

@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// inexact is the first whole number in a JSON text that a tool would get as another one, since
-// arguments have the numbers of ECMAScript (TOL-4): above 2^53 not every one is among them. An order
-// whose id has one digit more is another order.
+// inexact finds the first whole number in a JSON text that would change its value. Arguments have
+// the numbers of ECMAScript (TOL-4), which do not include every whole number above 2^53. For
+// example, the id of an order would become that of another order. number is the original and as the
+// changed text.
 func inexact(text string) (number, as string, found bool) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
@@ -23,7 +24,7 @@ func inexact(text string) (number, as string, found bool) {
 		}
 		held, err := strconv.ParseFloat(number.String(), 64)
 		if err != nil {
-			continue // it is above all of them, which is no valid argument
+			continue // too large for any number, so the arguments are invalid anyway
 		}
 		if as := strconv.FormatFloat(held, 'f', 0, 64); as != number.String() {
 			return number.String(), as, true

@@ -14,71 +14,72 @@ import (
 	"github.com/adkreplay/adkreplay/internal/plain"
 )
 
-// StashKey is where a stash says options for the iterations to come, by their names in
-// the tags of Options (OPT-3).
+// StashKey is where the stash has options for the iterations to come, by the names in the tags of
+// Options (OPT-3).
 const StashKey = "openaiChatCompletions"
 
-// Options say who is asked, how, and what a prompt shows. A field with its zero value
-// says nothing: a pointer is nil, a text empty, a list nil (new(0.2) is a pointer to a
-// number). The tag of a field is the name that errors and stashes use.
+// Options say which server is asked, how, and what a prompt shows. A field with its zero value is
+// not set: a nil pointer, an empty text, a nil list (new(0.2) is a pointer to a number). The tag of
+// a field is its name in errors and stashes.
 //
-// Fields that stand here as any are plain data: texts, booleans, numbers, lists, maps by
+// Fields of type any hold plain data: texts, booleans, numbers, lists, maps by text, and
+// json.RawMessage, whose members are sent in their own order.
 // text, and json.RawMessage, which is sent with its members in the order they have.
 type Options struct {
 	// Model is the name of the model. Required.
 	Model string `option:"model"`
-	// APIKey goes out as a bearer token, unless Headers have an Authorization.
+	// APIKey is sent as a bearer token, unless Headers have an Authorization.
 	APIKey string `option:"apiKey"`
-	// BaseURL is where the endpoint is, without /chat/completions; empty means OpenAI. A
-	// query in it stays behind the path.
+	// BaseURL is the URL of the endpoint without /chat/completions; empty means OpenAI. Its query
+	// is kept.
 	BaseURL string            `option:"baseURL"`
 	Headers map[string]string `option:"headers"`
-	// Transport asks; nil means http.DefaultTransport. It is put behind package adkhttp.
+	// Transport sends the requests; nil means http.DefaultTransport. Package adkhttp wraps it.
 	Transport http.RoundTripper `option:"transport"`
-	// Stream asks for the answer piece by piece; nil means true.
+	// Stream asks for the answer as a stream; nil means true.
 	Stream *bool `option:"stream"`
-	// StreamIdleTimeout is how long a stream may be silent; 0 means for ever. All limits
-	// are whole milliseconds.
+	// StreamIdleTimeout is how long a stream may be silent; 0 means no limit. All limits are in
+	// whole milliseconds.
 	StreamIdleTimeout *time.Duration `option:"streamIdleTimeoutMs"`
-	// RequestTimeout is how long the head of a stream may take, or all of an answer that
-	// is no stream; 0 means for ever.
+	// RequestTimeout limits the time until the head of a stream, or all of an answer that is no
+	// stream; 0 means no limit.
 	RequestTimeout *time.Duration `option:"requestTimeoutMs"`
 	Retry          Retry          `option:"retry"`
 	// SelfIdentity is the identifier of the agent; empty means prompt.DefaultSelf.
 	SelfIdentity        string           `option:"selfIdentity"`
 	ThoughtSurfacing    prompt.Surfacing `option:"thoughtSurfacing"`
 	ReplayCompatibility []string         `option:"replayCompatibility"`
-	// ReasoningFieldPrecedence are the fields of an answer in which reasoning is looked
-	// for; nil means reasoning, then reasoning_content.
+	// ReasoningFieldPrecedence lists the fields of an answer in which reasoning is looked for; nil
+	// means reasoning, then reasoning_content.
 	ReasoningFieldPrecedence []string `option:"reasoningFieldPrecedence"`
-	// BucketOrder places the parts of a prompt; nil means prompt.Buckets, an empty list
-	// that is not nil none of them.
+	// BucketOrder places the parts of a prompt; nil means prompt.Buckets. An empty list that is not
+	// nil places none.
 	BucketOrder []prompt.Bucket `option:"bucketOrder"`
-	// TokenEncoding and ContextWindow bound a prompt, both together (budget.Limits).
+	// TokenEncoding and ContextWindow bound a prompt, if both are set (budget.Limits).
 	TokenEncoding          adk.Encoding       `option:"tokenEncoding"`
 	ContextWindow          *int               `option:"contextWindow"`
 	Counter                budget.Counter     `option:"counter"`
 	UnsupportedMediaPolicy prompt.MediaPolicy `option:"unsupportedMediaPolicy"`
-	// Helpers take the place of the default ones, each where it is not nil.
+	// Helpers replace the default ones, each that is not nil.
 	Helpers Helpers `option:"helpers"`
-	// HelperSets are helpers that a stash can choose by their name.
+	// HelperSets are helpers that a stash can choose by name.
 	HelperSets map[string]Helpers `option:"helperSets"`
-	// Artifacts says what is forged of artifacts, and where their bodies are.
+	// Artifacts says which tools are forged for artifacts, and where their bodies are.
 	Artifacts artifact.Config `option:"artifacts"`
-	// ExtraBody are members of the request that no option here has.
+	// ExtraBody has members of the request for which there is no option.
 	ExtraBody map[string]any `option:"extraBody"`
-	// StrictToolChoice refuses a ToolChoice of a tool that is offered only now.
+	// StrictToolChoice refuses a ToolChoice that names a tool which exists for this request only.
 	StrictToolChoice *bool `option:"strictToolChoice"`
-	// AutoAck ends the dispatch with the answer that wants no tool.
+	// AutoAck acks the dispatch after an answer without tool calls.
 	AutoAck *bool `option:"autoAck"`
 	// ToolCallIDs says how ids of calls are sent; empty means IDsAsIs.
 	ToolCallIDs ToolCallIDs `option:"toolCallIds"`
-	// Resets are names of options that go back to their defaults here, whatever the
-	// options below say.
+	// Resets names options that go back to their defaults, whatever the options below this layer
+	// say.
 	Resets []string `option:"resets"`
 
-	// What follows is sent as it is, and only if it is set. The provider's documentation
-	// says what each does.
+	// The following fields are sent as they are, if they are set. The provider's documentation says
+	// what each does.
 
 	Temperature          *float64          `option:"temperature"`
 	TopP                 *float64          `option:"top_p"`
@@ -113,18 +114,18 @@ type Options struct {
 	Functions            any               `option:"functions"`
 }
 
-// Retry says whether an attempt is repeated, and when. Zero fields say nothing.
+// Retry says whether and when an attempt is repeated. Zero fields are not set.
 type Retry struct {
-	// MaxAttempts counts the first one; nil means 1, which repeats nothing.
+	// MaxAttempts includes the first attempt; nil means 1, that is, no retry.
 	MaxAttempts *int `option:"maxAttempts"`
-	// BaseDelay is the first wait, which doubles with each attempt up to MaxDelay; nil
-	// means half a second, and half a minute.
+	// BaseDelay is the first wait; it doubles with each attempt, up to MaxDelay. nil means half a
+	// second for BaseDelay and half a minute for MaxDelay.
 	BaseDelay *time.Duration `option:"baseDelayMs"`
 	MaxDelay  *time.Duration `option:"maxDelayMs"`
-	// RetriableStatuses are the answers after which it is worth it; nil means 429, 502,
-	// 503 and 504.
+	// RetriableStatuses are the statuses after which a retry may help; nil means 429, 502, 503 and
+	// 504.
 	RetriableStatuses []int `option:"retriableStatuses"`
-	// HonorRetryAfter waits as long as the answer says, up to MaxDelay; nil means true.
+	// HonorRetryAfter waits as long as the answer asks for, up to MaxDelay; nil means true.
 	HonorRetryAfter *bool `option:"honorRetryAfter"`
 }
 
@@ -134,16 +135,15 @@ type ToolCallIDs string
 // The ways of sending ids.
 const (
 	IDsAsIs ToolCallIDs = "as-is"
-	// IDsAlnum9 sends an id that is not of nine letters and digits as nine of them that
-	// follow from it, for providers that take no others.
+	// IDsAlnum9 replaces an id that does not consist of nine letters and digits by nine that are
+	// derived from it, for providers that accept no others.
 	IDsAlnum9 ToolCallIDs = "alnum9"
 )
 
-// layer are options by their names; nil stands for what goes back to its default.
+// layer holds options by name; nil means that an option goes back to its default.
 type layer map[string]any
 
-// layer are the options that are set, with nothing in them that the caller could change
-// later.
+// layer returns the options that are set, copied so that the caller cannot change them later.
 func (o Options) layer() layer {
 	l := fieldsOf(o)
 	for name, value := range l {
@@ -165,7 +165,7 @@ func (o Options) layer() layer {
 	return l
 }
 
-// fieldsOf are the fields of a struct that are set, by their tags.
+// fieldsOf returns the fields of a struct that are set, by tag.
 func fieldsOf(options any) layer {
 	l, v := layer{}, reflect.ValueOf(options)
 	for i := range v.NumField() {
@@ -181,8 +181,9 @@ func fieldsOf(options any) layer {
 	return l
 }
 
-// over puts a layer over others: headers, helpers and retry key by key, all else whole,
-// and what is reset is as if nobody had said it (OPT-2). Neither is changed.
+// over returns the layer merged over the one below. headers, helpers, retry and helperSets are
+// merged key by key, all other options are replaced, and reset options count as not set (OPT-2).
+// Neither layer is changed.
 func (l layer) over(below layer) layer {
 	merged := maps.Clone(below)
 	for _, name := range l.resets() {
@@ -205,8 +206,8 @@ func (l layer) over(below layer) layer {
 	return merged
 }
 
-// resets are the options that go back to their defaults. What is no name is left for the
-// check.
+// resets returns the options that go back to their defaults. Elements that are no text are left for
+// the check to report.
 func (l layer) resets() (names []string) {
 	switch all := l["resets"].(type) {
 	case []string:
@@ -221,8 +222,8 @@ func (l layer) resets() (names []string) {
 	return names
 }
 
-// overKeys puts a map over another, where keys that have the same name are one. What is no
-// map is left for the check.
+// overKeys merges a map over another; keys are the same if name gives the same for them. A value
+// that is no map is left for the check to report.
 func overKeys(value, under any, name func(key string) string) any {
 	above, isMap := plainMap(value)
 	if !isMap {
@@ -247,7 +248,7 @@ func overHelpers(value, under any) any {
 	return above.Over(below)
 }
 
-// plainMap is a map by text, of whatever type.
+// plainMap returns a map with keys of a string type as a map[string]any.
 func plainMap(value any) (map[string]any, bool) {
 	v := reflect.ValueOf(value)
 	if !v.IsValid() || v.Kind() != reflect.Map || v.Type().Key().Kind() != reflect.String {
@@ -260,5 +261,5 @@ func plainMap(value any) (map[string]any, bool) {
 	return object, true
 }
 
-// sortedKeys are the keys of a map, so that faults and bytes have one order.
+// sortedKeys returns the sorted keys of a map, so that faults and bytes have a fixed order.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

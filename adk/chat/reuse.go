@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// What is read behind the end that a stream has said, before its connection is given up.
+// These limit what is read behind the end of a stream before its connection is given up.
 const (
 	mostBehind    = 4 << 10
 	longestBehind = 25 * time.Millisecond
 )
 
-// reused asks with a base, and has the connection of an answer serve the next request too. A
-// stream is over with [DONE], and nobody reads on; but over HTTP/1.1 what ends a body comes
-// behind, and a connection whose body was not read to its end is closed. What is read here is
-// beneath what a trace holds: nothing is, in it.
+// reused is a transport that makes the connection of an answer usable for the next request. A
+// stream ends with [DONE], and the reader stops there. Over HTTP/1.1, however, the body ends a few
+// bytes later, and the connection is closed if a body was not read to its end. What finish reads
+// contains no data and is below adkhttp, so a trace does not have it.
 type reused struct {
 	base http.RoundTripper
-	body io.ReadCloser // of the last answer, where it is in chunks: of any length
+	body io.ReadCloser // of the last answer, if its transfer is chunked; else nil
 }
 
-// RoundTrip asks.
+// RoundTrip makes a request with the base transport.
 func (r *reused) RoundTrip(req *http.Request) (*http.Response, error) {
 	base := r.base
 	if base == nil {
@@ -35,11 +35,11 @@ func (r *reused) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// finish reads the last answer to its end, where that comes at once: a server that stays on the
-// line loses it.
+// finish reads the last answer to its end if that comes quickly. Otherwise it closes the body, and
+// with it the connection.
 func (r *reused) finish() {
 	if r.body == nil {
-		return // the connection is not this answer's alone, or somebody answers in the world's place
+		return // not a chunked body of HTTP/1.1, or not asked, as in a replay
 	}
 	late := time.AfterFunc(longestBehind, func() { _ = r.body.Close() })
 	defer late.Stop()

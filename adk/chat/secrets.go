@@ -6,12 +6,13 @@ import (
 	"strings"
 )
 
-// leastSecret is how long a secret is at least. A shorter one stands in many words by chance,
-// and the version of a protocol, which a header with such a name may say, in every number.
+// leastSecret is the least length of a secret that is looked for. A shorter one occurs in many
+// words by chance: for example, a header whose name sounds like a secret may hold a protocol
+// version, which occurs in many numbers.
 const leastSecret = 8
 
-// secretsOf are what a server can repeat of a header that is a secret (REQ-22): all of it,
-// what stands behind the scheme, a password in there, and each value of a cookie.
+// secretsOf returns what a server may repeat of a secret header (REQ-22): all of it, the part after
+// the scheme, the password in it, and each value of a cookie.
 func secretsOf(name, value string) []string {
 	all := []string{value}
 	switch strings.ToLower(name) {
@@ -34,8 +35,8 @@ func secretsOf(name, value string) []string {
 	return all
 }
 
-// toldNowhere are the secrets that are looked for: as they are sent, without white space
-// around them, the longest first, since one may be a part of another.
+// toldNowhere returns the secrets to look for: without surrounding white space, the longest first,
+// because one may be a part of another.
 func toldNowhere(given []string) (secrets []string) {
 	for _, one := range given {
 		if one = strings.TrimSpace(one); len(one) >= leastSecret && !slices.Contains(secrets, one) {

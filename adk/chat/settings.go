@@ -18,18 +18,18 @@ import (
 	"github.com/adkreplay/adkreplay/internal/httpform"
 )
 
-// DefaultBaseURL is where is asked unless told otherwise.
+// DefaultBaseURL is the endpoint if Options.BaseURL is empty.
 const DefaultBaseURL = "https://api.openai.com/v1"
 
-// reasoningFields are where providers say what their model thinks, in the order in which
-// they are looked for.
+// reasoningFields are the fields in which providers send their model's reasoning, in the order in
+// which they are looked for.
 var reasoningFields = []string{"reasoning", "reasoning_content"}
 
-// settings are options that were merged and checked: what one iteration goes by. They
-// are not changed.
+// settings are merged and checked options, which one or more iterations use. They are not changed
+// afterwards.
 type settings struct {
 	options layer          // as they were given
-	data    map[string]any // those that are plain data, as JSON data
+	data    map[string]any // the options that are plain data, as JSON data
 
 	endpoint         string
 	headers          http.Header
@@ -44,10 +44,10 @@ type settings struct {
 	autoAck          bool
 	ids              ToolCallIDs
 	reasoning        []string
-	secrets          []string // what is quoted nowhere
+	secrets          []string // texts that errors and logs must not quote
 }
 
-// retry says which attempts are repeated, and when.
+// retry says when an attempt is repeated.
 type retry struct {
 	attempts   int
 	base, most time.Duration
@@ -60,8 +60,8 @@ func isOption(name string) bool {
 	return known
 }
 
-// settle checks merged options, and makes settings of them. complete says that an
-// iteration goes by them: an encoding then needs its window (BUD-1).
+// settle checks merged options and makes settings of them. complete says that an iteration is about
+// to use them; then an encoding needs its window (BUD-1).
 func settle(merged layer, complete bool) (*settings, error) {
 	s := &settings{options: merged, data: map[string]any{}}
 	var faults []adk.Fault
@@ -71,7 +71,7 @@ func settle(merged layer, complete bool) (*settings, error) {
 	if s.data["model"] == nil && merged["model"] == nil {
 		faults = append(faults, fault("model", "is missing")...)
 	}
-	s.fill() // of what was good
+	s.fill() // from the valid options
 	faults = append(faults, s.compound(complete)...)
 	if err := prompt.OptionsError(faults); err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func settle(merged layer, complete bool) (*settings, error) {
 	return s, nil
 }
 
-// take keeps the value of an option, if it is good.
+// take keeps the value of an option if it is valid, and returns its faults.
 func (s *settings) take(name string, value any) []adk.Fault {
 	r, known := rows[name]
 	switch {
@@ -102,8 +102,8 @@ func (s *settings) take(name string, value any) []adk.Fault {
 	return nil
 }
 
-// plainValue is a value in which limits are milliseconds, and what is no number a text, so
-// that no check takes it for nothing.
+// plainValue returns a value with durations as milliseconds, and NaN and infinities as text, so
+// that no check misses them.
 func plainValue(value any) any {
 	switch value := value.(type) {
 	case time.Duration:
@@ -124,7 +124,7 @@ func plainValue(value any) any {
 	return value
 }
 
-// fill makes the fields of what was taken.
+// fill sets the fields from the options that were taken.
 func (s *settings) fill() {
 	s.stream = s.flag("stream", true)
 	s.idle, s.limit = s.wait("streamIdleTimeoutMs"), s.wait("requestTimeoutMs")
@@ -168,9 +168,9 @@ func (s *settings) fillPrompt() {
 	}
 }
 
-// fillEndpoint makes the URL and the headers (REQ-1, REQ-20).
+// fillEndpoint sets the URL and the headers (REQ-1, REQ-20).
 func (s *settings) fillEndpoint() {
-	to, _ := url.Parse(cmp.Or(s.text("baseURL"), DefaultBaseURL)) // the check has read it
+	to, _ := url.Parse(cmp.Or(s.text("baseURL"), DefaultBaseURL)) // the check has parsed it already
 	if to.RawPath != "" {
 		to.RawPath = strings.TrimSuffix(to.RawPath, "/") + "/chat/completions"
 	}
@@ -226,7 +226,7 @@ func (s *settings) fillRetry() {
 	}
 }
 
-// compound are the faults that one option alone does not show.
+// compound returns the faults that can be seen only from several options together.
 func (s *settings) compound(complete bool) []adk.Fault {
 	limits := s.limits
 	refused := s.data["contextWindow"] == nil && s.options["contextWindow"] != nil
@@ -259,7 +259,7 @@ func (s *settings) text(name string) string {
 	return text
 }
 
-// texts are a list of texts; nil where there is none.
+// texts returns an option that is a list of texts; nil if it is not set.
 func (s *settings) texts(name string) []string {
 	list, _ := s.data[name].([]any)
 	return textsOf(list)
@@ -293,8 +293,8 @@ func milliseconds(n float64) time.Duration {
 	return time.Duration(min(n, most)) * time.Millisecond
 }
 
-// stashed is the layer that a stash says (OPT-3): plain data, in which nothing secret
-// and no code stands.
+// stashed returns the layer from a stash (OPT-3): plain data only. Secrets and code are faults
+// there.
 func stashed(value any, below layer) (layer, []adk.Fault) {
 	given, isMap := value.(map[string]any)
 	if value == nil {
@@ -326,7 +326,7 @@ func stashed(value any, below layer) (layer, []adk.Fault) {
 	return l, faults
 }
 
-// helperSet is the set of helpers of a name.
+// helperSet returns the set of helpers with a name.
 func helperSet(name, sets any) (Helpers, []adk.Fault) {
 	text, isText := name.(string)
 	if !isText {

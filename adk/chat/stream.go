@@ -10,16 +10,16 @@ import (
 	"github.com/adkreplay/adkreplay/internal/httpform"
 )
 
-// events gives the events of a stream one after the other, however its bytes come.
+// events splits a stream into events, whatever the pieces in which its bytes arrive.
 type events struct {
 	from  io.Reader
 	split httpform.Splitter
-	// buf[start:] was read and is not yet given; the end of its event is looked for from
-	// buf[scan] on.
+	// buf[start:] was read and not yet returned; the search for the end of its event goes on at
+	// buf[scan].
 	buf         []byte
 	start, scan int
-	behindFirst bool  // the first event was given
-	err         error // what follows
+	behindFirst bool  // the first event was returned
+	err         error // the error that follows buf
 }
 
 func newEvents(from io.Reader) *events {
@@ -28,9 +28,9 @@ func newEvents(from io.Reader) *events {
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// next is the next event, with its line ends; it is good until the next call. Behind the
-// last it is io.EOF. An event that breaks off is none, and one that ends with the stream
-// is one.
+// next returns the next event with its line ends; it is valid until the next call. At the end of
+// the stream it returns io.EOF. An event that ends with the stream counts; one that breaks off with
+// an error does not.
 func (e *events) next() ([]byte, error) {
 	for {
 		n := e.split.End(e.buf[e.scan:])
@@ -51,7 +51,7 @@ func (e *events) next() ([]byte, error) {
 	}
 }
 
-// give is what lies before what was seen.
+// give returns the bytes up to scan as an event.
 func (e *events) give() []byte {
 	event := e.buf[e.start:e.scan]
 	e.start = e.scan
@@ -61,7 +61,7 @@ func (e *events) give() []byte {
 	return event
 }
 
-// fill reads once.
+// fill reads once into the buffer.
 func (e *events) fill() {
 	if e.start > 0 {
 		e.buf = e.buf[:copy(e.buf, e.buf[e.start:])]
@@ -74,8 +74,8 @@ func (e *events) fill() {
 	e.buf, e.err = e.buf[:len(e.buf)+n], err
 }
 
-// payloads are the data of an event: its lines of data as one, or, where that is no
-// JSON, each alone (SSE-2).
+// payloads returns the data of an event: its data lines joined, or each line alone if the joined
+// text is no JSON (SSE-2).
 func payloads(event []byte) [][]byte {
 	var lines [][]byte
 	for len(event) > 0 {
@@ -98,11 +98,11 @@ func payloads(event []byte) [][]byte {
 	return lines
 }
 
-// isError reports whether an event is called an error, as some servers call one whose data is
-// the error itself.
+// isError reports whether an event has the name error. Some servers send an error as such an event,
+// whose data is the error itself.
 func isError(event []byte) (ok bool) {
 	if !bytes.Contains(event, []byte("error")) {
-		return false // as nearly all are
+		return false // the usual case, decided quickly
 	}
 	for len(event) > 0 {
 		var line []byte
@@ -114,11 +114,11 @@ func isError(event []byte) (ok bool) {
 	return ok
 }
 
-// cutLine cuts off the first line, which ends with a line feed, a carriage return, or both:
-// then the rest begins with a line that is empty.
+// cutLine cuts off the first line, which ends with a line feed, a carriage return, or both. In the
+// last case the rest begins with an empty line.
 func cutLine(text []byte) (line, rest []byte) {
-	// In pieces, so that lines which all end with the one are not searched through for the
-	// other to the end of the text.
+	// Search piece by piece. If all lines end with one of the two characters, a search for the
+	// other one would go through the whole text for each line.
 	for from, size := 0, 512; from < len(text); from, size = from+size, 2*size {
 		piece := text[from:min(from+size, len(text))]
 		end := bytes.IndexByte(piece, '\n')
@@ -135,7 +135,7 @@ func cutLine(text []byte) (line, rest []byte) {
 	return text, nil
 }
 
-// readStream reads an answer that comes event by event.
+// readStream reads an answer that is a stream of events.
 func (a *answer) readStream(body io.Reader, attempt int) *failure {
 	a.piecewise = true
 	var c chunk

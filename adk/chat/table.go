@@ -7,14 +7,14 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// row is what is known of an option.
+// row describes an option.
 type row struct {
 	name   string
-	check  check // nil for what is code, and not plain data
-	inBody bool  // it goes into the body as it is
+	check  check // nil for code, which is not plain data
+	inBody bool  // sent in the body as it is
 }
 
-// table are all options, in the order in which a body has them (REQ-2).
+// table has all options, in the order in which a body has them (REQ-2).
 var table = []row{
 	{name: "model", check: isSomeText},
 	{name: "apiKey", check: isKey},
@@ -31,11 +31,11 @@ var table = []row{
 		member{"retriableStatuses", isListOf(isWhole(100, 599)), false},
 		member{"honorRetryAfter", isFlag, false})},
 	{name: "selfIdentity", check: isSomeText},
-	{name: "thoughtSurfacing", check: isSomeText}, // package prompt knows which
+	{name: "thoughtSurfacing", check: isSomeText}, // package prompt checks the value
 	{name: "replayCompatibility", check: isListOf(isText)},
 	{name: "reasoningFieldPrecedence", check: areReasoningFields},
 	{name: "bucketOrder", check: isListOf(isText)},
-	{name: "tokenEncoding", check: isSomeText}, // package budget knows which
+	{name: "tokenEncoding", check: isSomeText}, // package budget checks the value
 	{name: "contextWindow", check: isWhole(1, largest)},
 	{name: "counter"},
 	{name: "unsupportedMediaPolicy", check: isTextOr(isSomeText, isShape(
@@ -93,7 +93,7 @@ var table = []row{
 		member{"description", isText, false}, member{"parameters", isObject, false})), inBody: true},
 }
 
-// rows are the rows of the table by their names.
+// rows has the rows of the table by name.
 var rows = func() map[string]row {
 	byName := map[string]row{}
 	for _, r := range table {
@@ -102,7 +102,7 @@ var rows = func() map[string]row {
 	return byName
 }()
 
-// named is a tool_choice of one tool.
+// named has the shapes of a tool_choice of one tool.
 var named = map[string][]member{
 	"function": {{"function", isShape(member{"name", isSomeText, true}), true}},
 	"custom":   {{"custom", isShape(member{"name", isSomeText, true}), true}},
@@ -127,7 +127,8 @@ func isURL(path string, v any) []adk.Fault {
 	return nil
 }
 
-// areHeaders takes what can be sent. A value is quoted nowhere: it may be a secret.
+// areHeaders accepts headers that can be sent. Its faults do not quote values, which may be
+// secrets.
 func areHeaders(path string, v any) (faults []adk.Fault) {
 	if faults := isMapOf(isText)(path, v); faults != nil {
 		return faults
@@ -144,8 +145,8 @@ func areHeaders(path string, v any) (faults []adk.Fault) {
 	return faults
 }
 
-// isKey takes what can be sent in a header: a key read from a file often has the end of
-// its line with it.
+// isKey accepts a text that can be sent in a header. A key that was read from a file often has the
+// line end with it.
 func isKey(path string, v any) []adk.Fault {
 	if text, _ := v.(string); hasControls(text) {
 		return fault(path, "has a control character")
@@ -153,7 +154,7 @@ func isKey(path string, v any) []adk.Fault {
 	return isSomeText(path, v)
 }
 
-// hasControls reports whether a header cannot have a value.
+// hasControls reports whether a value has control characters, which a header cannot have.
 func hasControls(value string) bool {
 	return strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }

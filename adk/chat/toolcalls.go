@@ -12,9 +12,9 @@ import (
 	"github.com/adkreplay/adkreplay/adk/artifact"
 )
 
-// runCalls runs the calls of an answer, one after the other (CAL-1). Its error is what
-// reporting and storing fail with, or what ended a call in an aborted turn. brokeOff says that
-// the answer did before it had an end.
+// runCalls runs the calls of an answer, one after the other (CAL-1). Its error is that of reporting
+// or storing, or the one that ended a call in an aborted turn. brokeOff says that the answer ended
+// before the model had finished.
 func (it *iteration) runCalls(wanted []WantedCall, brokeOff bool) error {
 	borne := map[string]bool{}
 	for _, call := range it.dc.ToolCalls().All() {
@@ -25,7 +25,7 @@ func (it *iteration) runCalls(wanted []WantedCall, brokeOff bool) error {
 			return nil
 		}
 		if call.ID == "" || borne[call.ID] {
-			call.ID = it.dc.NewID() // else it would take the place of another's record (CAL-7)
+			call.ID = it.dc.NewID() // a used id would replace another call's record (CAL-7)
 		}
 		borne[call.ID] = true
 		if call.Name == "" {
@@ -38,11 +38,11 @@ func (it *iteration) runCalls(wanted []WantedCall, brokeOff bool) error {
 	return nil
 }
 
-// nameless is the tool of a call that names none: a record needs a name, and no tool
-// should have this one.
+// nameless is the tool name for a call without one, because a record needs a name. No tool should
+// have it.
 const nameless = "unnamed"
 
-// outcome is what a call came to.
+// outcome is the result of a call.
 type outcome struct {
 	results      adk.ToolResult
 	isError      bool
@@ -55,7 +55,7 @@ func (it *iteration) runCall(call WantedCall, brokeOff bool) error {
 	args, unread := readArguments(call.Arguments, brokeOff)
 	began, announced := it.now(), adk.ToolCallReport{Tool: call.Name, Args: args}
 	_, err := it.h.ReportToolCall(call.ID, announced)
-	if errors.Is(err, adk.E_LLM_EXECUTION_STREAM_SEALED) { // of a call whose record somebody has removed
+	if errors.Is(err, adk.E_LLM_EXECUTION_STREAM_SEALED) { // a removed record had this id
 		call.ID = it.dc.NewID()
 		_, err = it.h.ReportToolCall(call.ID, announced)
 	}
@@ -84,8 +84,8 @@ func (it *iteration) runCall(call WantedCall, brokeOff bool) error {
 	return it.ended(it.storeCall(call, args, came, began))
 }
 
-// execute runs a tool. That it failed is for the model to know, but in an aborted turn,
-// where the failure is returned (CAL-4).
+// execute runs a tool. Its failure becomes a result for the model, except in an aborted turn, where
+// it is returned (CAL-4).
 func (it *iteration) execute(id string, tool *adk.Tool, args *adk.Arguments) (outcome, error) {
 	result, err := it.dc.Execute(it.ctx, tool, args)
 	if err == nil {
@@ -113,7 +113,7 @@ func (it *iteration) storeCall(call WantedCall, args *adk.Arguments, came outcom
 	return it.dc.ToolCalls().Store(it.ctx, record)
 }
 
-// unknownTool tells the model what it can ask for (CAL-3).
+// unknownTool returns a text that tells the model which tools there are (CAL-3).
 func (it *iteration) unknownTool(name string) string {
 	var names []string
 	for _, tool := range it.tools.All() {
@@ -126,12 +126,12 @@ func (it *iteration) unknownTool(name string) string {
 	return fmt.Sprintf("There is no tool %q. Tools: %s.", name, strings.Join(names, ", "))
 }
 
-// readArguments reads what a model wrote; unread says why it is no JSON object, and the
-// arguments are empty then (CAL-2). None are no arguments where the model wanted none, and
-// not where the answer broke off before they came: with nothing to go by, a tool does to all
-// what it was to do to one (SSE-9). A number that would become another one is refused.
+// readArguments reads the arguments that a model wrote. If they are no JSON object, unread says
+// why, and args are empty (CAL-2). A missing text means no arguments, unless the answer broke off:
+// with no arguments, a tool might do to all objects what it was to do to one (SSE-9). A number that
+// would change its value is refused.
 func readArguments(text string, brokeOff bool) (args *adk.Arguments, unread *adk.Error) {
-	none, _ := adk.NewArguments("{}") // which are some
+	none, _ := adk.NewArguments("{}") // a valid empty object
 	if strings.TrimSpace(text) == "" {
 		if brokeOff {
 			return none, failed(adk.E_OPENAI_CHAT_COMPLETIONS_INVALID_TOOL_CALL_ARGS, "The answer broke off before the arguments of this call.", nil)
@@ -149,7 +149,7 @@ func readArguments(text string, brokeOff bool) (args *adk.Arguments, unread *adk
 	return none, failed(adk.E_OPENAI_CHAT_COMPLETIONS_INVALID_TOOL_CALL_ARGS, "The arguments of this call "+whyUnread(text), nil)
 }
 
-// mostBegun is how much is told of arguments that are JSON, and are too much of it.
+// mostBegun is how much is quoted of arguments that are JSON but exceed a limit.
 const mostBegun = 200
 
 // whyUnread says what is wrong with a text that is no arguments.
@@ -169,10 +169,10 @@ func whyUnread(text string) string {
 	return fmt.Sprintf("are nested too deep: lists and objects can stand %d deep in one another. They began: %.*s", mostNested, mostBegun, text)
 }
 
-// mostNested is how deep the values of arguments are nested at most.
+// mostNested is how deep the values of arguments may be nested.
 const mostNested = 1000
 
-// jsonKind is what JSON calls a value.
+// jsonKind returns JSON's name for the type of a value.
 func jsonKind(value any) string {
 	switch value.(type) {
 	case nil:

@@ -7,15 +7,15 @@ import (
 	"github.com/adkreplay/adkreplay/internal/canonical"
 )
 
-// element is the tag of one envelope: its name with the nonce in it, and its attributes
-// as they are written.
+// element is the tag of one envelope: its name, which contains the nonce, and its encoded
+// attributes.
 type element struct {
 	name, nonce string
 	attributes  []byte
 }
 
-// newElement is a tag named for a nonce, which stands there as it stands in the
-// attribute of that name (ENV-4).
+// newElement makes a tag with a nonce in its name. The attribute nonce has the same escaped form
+// (ENV-4).
 func newElement(prefix, nonce string) element {
 	nonce = escapedNonce(nonce)
 	return element{name: prefix + nonce, nonce: nonce, attributes: make([]byte, 0, 128)}
@@ -33,11 +33,12 @@ func (e *element) attribute(name, value string) {
 	e.attributes = append(append(e.attributes, value...), '"')
 }
 
-// attributeEscapes are ENV-5: what they write holds none of what they look for but the
-// &, which a Replacer does not look at again.
+// attributeEscapes are those of ENV-5. Of the characters that it escapes, its output contains only
+// &, and a Replacer does not look at its own output again.
 var attributeEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
 
-// moment adds createdAt, unless the time is zero: UTC, with three decimals (ENV-10).
+// moment adds the attribute createdAt, unless the time is zero: in UTC, with three decimals
+// (ENV-10).
 func (e *element) moment(at time.Time) {
 	if at.IsZero() {
 		return
@@ -46,7 +47,7 @@ func (e *element) moment(at time.Time) {
 	e.attributes = append(at.UTC().AppendFormat(e.attributes, "2006-01-02T15:04:05.000Z"), '"')
 }
 
-// number adds a number as ECMAScript writes it, unless there is none (ENV-11).
+// number adds a number as ECMAScript writes it, unless it is nil (ENV-11).
 func (e *element) number(name string, value *float64) {
 	if value == nil {
 		return
@@ -59,7 +60,7 @@ func (e *element) begin(name string) {
 	e.attributes = append(append(append(e.attributes, ' '), name...), '=', '"')
 }
 
-// around is the envelope with its body, of which rules make some inert.
+// around returns the envelope with its body, in which rules say what is made inert.
 func (e *element) around(body string, rules ruleSet) string {
 	var out strings.Builder
 	out.Grow(e.size(body))
@@ -74,7 +75,7 @@ func (e *element) write(out *strings.Builder, body string, rules ruleSet) {
 	e.close(out)
 }
 
-// size is how many bytes the envelope takes, where nothing is made inert.
+// size returns the length of the envelope in bytes if nothing is made inert.
 func (e *element) size(body string) int {
 	return 2*len(e.name) + len(e.attributes) + len(body) + len("<>\n\n</>")
 }
@@ -92,8 +93,8 @@ func (e *element) close(out *strings.Builder) {
 	out.WriteByte('>')
 }
 
-// escapedNonce is a nonce as a tag name can hold it: every byte that is not in nonces is
-// %XX (ENV-4). No two nonces become the same, as % is escaped too.
+// escapedNonce returns a nonce in the form that a tag name can hold: each byte that inNonce refuses
+// becomes %XX (ENV-4). No two nonces have the same form, because % is escaped too.
 func escapedNonce(nonce string) string {
 	for i := range len(nonce) {
 		if !inNonce(nonce[i]) {
@@ -103,7 +104,7 @@ func escapedNonce(nonce string) string {
 	return nonce
 }
 
-// escapeNonce escapes from the byte at from on.
+// escapeNonce escapes the bytes from index from on.
 func escapeNonce(nonce string, from int) string {
 	const digits = "0123456789ABCDEF"
 	out := append(make([]byte, 0, len(nonce)+16), nonce[:from]...)
@@ -117,7 +118,7 @@ func escapeNonce(nonce string, from int) string {
 	return string(out)
 }
 
-// inNonce reports whether a byte of a nonce stands for itself.
+// inNonce reports whether a byte of a nonce needs no escape.
 func inNonce(c byte) bool {
 	switch {
 	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':

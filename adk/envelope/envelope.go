@@ -7,16 +7,16 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Content says what a trusted or an untrusted envelope is around.
+// Content describes the content of a trusted or an untrusted envelope.
 type Content struct {
 	// Nonce is the identity of the record that the text belongs to: an id, or the
 	// checksum of a tool call. Required.
 	Nonce string
 	// Kind is what the text is, such as tool-result. Required.
 	Kind string
-	// Tool is the name of the tool, or of the source, that it came from; optional.
+	// Tool is the name of the tool or source that the text came from; optional.
 	Tool string
-	// Modality is what a media's decoding may find; optional, for media alone.
+	// Modality says what decoding a media may find; optional, for media only.
 	Modality string
 }
 
@@ -34,8 +34,8 @@ const (
 	KindMediaFallback     = "media-fallback"
 )
 
-// Trusted puts a text into the envelope of the trusted tier. Without a nonce or a kind
-// it is E_INVALID_ENVELOPE, as of all envelopes here (ENV-12).
+// Trusted puts a text into the envelope of the trusted tier. Like all envelopes of this package, it
+// returns E_INVALID_ENVELOPE if a required field is missing, here the nonce or the kind (ENV-12).
 func Trusted(body string, c Content) (string, error) { return c.around("trusted_content_", body) }
 
 // Untrusted puts a text into the envelope of the untrusted tier.
@@ -53,9 +53,9 @@ func (c Content) around(prefix, body string) (string, error) {
 	return e.around(body, own), nil
 }
 
-// Instructions is the block of standing instructions: those that are not empty, joined
-// by a blank line; empty where there are none (ENV-20). The version is optional. Both
-// sides of this tag are the developer's, and so it has no nonce.
+// Instructions returns the block of standing instructions: those that are not empty, joined by a
+// blank line; empty if there are none (ENV-20). The version is optional. The tag has no nonce,
+// since both the tag and its body come from the developer.
 func Instructions(texts []string, version string) string {
 	var body strings.Builder
 	for _, text := range texts {
@@ -76,29 +76,28 @@ func Instructions(texts []string, version string) string {
 	return e.around(body.String(), verbatim)
 }
 
-// Item is one memory, or one first-party retrievable.
+// Item is a memory or a first-party retrievable.
 type Item struct {
 	// Nonce is the id of the record. Required.
 	Nonce string
 	// Text is the body.
 	Text string
-	// Source, CreatedAt, Kind and Score are attributes, absent where they are zero or
-	// nil: a score of 0 is one.
+	// Source, CreatedAt, Kind and Score become attributes, unless they are zero or nil. A score of
+	// 0 is an attribute.
 	Source    string
 	CreatedAt time.Time
 	Kind      string
 	Score     *float64
 }
 
-// Memories is the block of memories in the order given, empty where there are none
-// (ENV-21).
+// Memories returns the block of memories in the given order; empty if there are none (ENV-21).
 func Memories(items []Item) (string, error) { return block("memories", "memory_", items) }
 
-// Corpus is the block of first-party retrievables in the order given, empty where there
-// are none (ENV-22).
+// Corpus returns the block of first-party retrievables in the given order; empty if there are none
+// (ENV-22).
 func Corpus(items []Item) (string, error) { return block("retrieved_corpus", "retrieved_", items) }
 
-// block writes a parent around a child for each item.
+// block returns a parent tag around one child envelope for each item.
 func block(parent, child string, items []Item) (string, error) {
 	if len(items) == 0 {
 		return "", nil
@@ -133,9 +132,9 @@ func block(parent, child string, items []Item) (string, error) {
 type Speaker struct {
 	// Nonce is the id of the message or the thought. Required.
 	Nonce string
-	// From is the name of who speaks, as the model reads it.
+	// From is the speaker's name, as the model reads it.
 	From string
-	// CreatedAt is when it was said; the zero time is left out.
+	// CreatedAt is when it was said; a zero time is left out.
 	CreatedAt time.Time
 }
 
@@ -160,7 +159,7 @@ func PeerMessage(text string, by Speaker) (string, error) {
 	return e.around(text, own|instructions), nil
 }
 
-// peer is the envelope around what another agent says; of a kind where it thinks.
+// peer returns the tag around what another agent says. The kind is empty except for its reasoning.
 func peer(by Speaker, kind string) element {
 	e := newElement("peer_agent_output_", by.Nonce)
 	e.attribute("kind", kind)
@@ -169,33 +168,32 @@ func peer(by Speaker, kind string) element {
 	return e
 }
 
-// OwnMessage is what the agent itself said: plain text, in which nothing can be taken
-// for standing instructions (ENV-9).
+// OwnMessage returns what the agent itself said: plain text without an envelope, in which the tags
+// of standing instructions are made inert (ENV-9).
 func OwnMessage(text string) string { return inert(text, "", instructions) }
 
 // The kinds of thoughts.
 const (
-	// OwnThought is the agent's own reasoning.
+	// OwnThought is reasoning of the agent itself.
 	OwnThought = "self-reasoning"
-	// PeerThought is another agent's, within the envelope of what that one says.
+	// PeerThought is reasoning of another agent, within the envelope of that agent's messages.
 	PeerThought = "peer-reasoning"
-	// OpaqueThought stands for reasoning that only its provider can read.
+	// OpaqueThought is reasoning that only its provider can read.
 	OpaqueThought = "opaque-reasoning"
 )
 
-// Thought says what a thought is and whose.
+// Thought describes a thought and its speaker.
 type Thought struct {
 	Speaker
 	// Kind is OwnThought, PeerThought or OpaqueThought. Required.
 	Kind string
-	// ReplayCompatibility names the form of an opaque thought's payload; it is shown
-	// for those alone.
+	// ReplayCompatibility names the form of an opaque thought's payload; other thoughts do not show
+	// it.
 	ReplayCompatibility string
 }
 
-// Reasoning puts a thought into its envelope. The text of an opaque one is not shown:
-// a sentence that names its form stands there. Another kind is
-// E_INVALID_ENVELOPE.
+// Reasoning puts a thought into its envelope. The text of an opaque thought is not shown: a
+// sentence that names its form takes its place. An unknown kind is E_INVALID_ENVELOPE.
 func Reasoning(text string, t Thought) (string, error) {
 	kind := t.Kind
 	if kind != OwnThought && kind != PeerThought && kind != OpaqueThought {
@@ -220,8 +218,7 @@ func Reasoning(text string, t Thought) (string, error) {
 	return e.around(text, own|instructions), nil
 }
 
-// required is the error of an envelope of which one of these, each a name and a text,
-// is empty.
+// required returns an error if one of the fields is empty; they are pairs of a name and a value.
 func required(fields ...string) error {
 	for i := 0; i < len(fields); i += 2 {
 		if fields[i+1] == "" {

@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// ruleSet says what of a body is made inert.
+// ruleSet says what is made inert in a body.
 type ruleSet uint8
 
 const (
-	// own is what would open or close the envelope around it (ENV-8).
+	// own covers what would open or close the envelope around the body (ENV-8).
 	own ruleSet = 1 << iota
-	// instructions is what would open or close the one tag without a nonce (ENV-9).
+	// instructions covers what would open or close the one tag without a nonce (ENV-9).
 	instructions
 
 	verbatim ruleSet = 0
@@ -21,7 +21,7 @@ const (
 // instructionsTag is the name of the tag around standing instructions.
 const instructionsTag = "system_instructions"
 
-// inert is a body without what rules take the force of.
+// inert returns a body in which what the rules cover is made inert.
 func inert(body, name string, rules ruleSet) string {
 	if strings.IndexByte(body, '<') < 0 {
 		return body
@@ -32,8 +32,8 @@ func inert(body, name string, rules ruleSet) string {
 	return out.String()
 }
 
-// writeInert writes a body. Each < that begins a tag of the name, or of the standing
-// instructions, becomes &lt;; all else stays, byte for byte (ENV-7).
+// writeInert writes a body. Each < that begins a tag with the given name, or one of standing
+// instructions, becomes &lt;, depending on rules; all else stays the same, byte for byte (ENV-7).
 func writeInert(out *strings.Builder, body, name string, rules ruleSet) {
 	for rules != verbatim {
 		at := strings.IndexByte(body, '<')
@@ -52,7 +52,7 @@ func writeInert(out *strings.Builder, body, name string, rules ruleSet) {
 	out.WriteString(body)
 }
 
-// tagName is what stands behind the < of a tag, its slash and the blanks around that.
+// tagName returns what follows the < of a tag, without a slash and the blanks around it.
 func tagName(text string) string {
 	text = strings.TrimLeftFunc(text, unicode.IsSpace)
 	if slash, closes := strings.CutPrefix(text, "/"); closes {
@@ -61,8 +61,8 @@ func tagName(text string) string {
 	return text
 }
 
-// begins reports whether a text begins with a name in any letter case; and, for a whole
-// name, whether the name ends there. The closer of message 10 is none of message 1.
+// begins reports whether a text begins with a name, in any letter case. With whole, the name must
+// end there, so that the close tag of message 10 does not count as that of message 1.
 func begins(text, name string, whole bool) bool {
 	for i := range len(name) {
 		c, size := utf8.DecodeRuneInString(text)
@@ -74,8 +74,8 @@ func begins(text, name string, whole bool) bool {
 	return !whole || text == "" || !inNonce(text[0]) && text[0] != '%'
 }
 
-// sameLetter reports whether a rune is a letter of ASCII in either case. Two runes
-// beyond ASCII are one too, as Unicode folds case: the long s and the sign of kelvin.
+// sameLetter reports whether a rune is the given ASCII character, letters in either case. Two runes
+// beyond ASCII count too, since Unicode folds them to letters: the long s and the kelvin sign.
 func sameLetter(c rune, letter byte) bool {
 	if 'A' <= letter && letter <= 'Z' {
 		letter += 'a' - 'A'

@@ -10,9 +10,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk/artifact"
 )
 
-// Assembly is the making of one prompt. What it has read and rendered once it does not
-// read or render again, so that what is counted is what is sent (PRO-8). It is not safe
-// for concurrent use.
+// Assembly makes one prompt. It reads and renders each thing only once, so that what is counted is
+// what is sent (PRO-8). It is not safe for concurrent use.
 type Assembly struct {
 	view    View
 	options Options
@@ -22,8 +21,8 @@ type Assembly struct {
 	warned  map[string]bool
 }
 
-// New begins a prompt. Options that are wrong are
-// E_INVALID_OPENAI_CHAT_COMPLETIONS_OPTIONS, with every fault.
+// New begins a prompt. Wrong options are E_INVALID_OPENAI_CHAT_COMPLETIONS_OPTIONS, with every
+// fault.
 func New(view View, options Options) (*Assembly, error) {
 	if err := OptionsError(options.Faults()); err != nil {
 		return nil, err
@@ -36,7 +35,7 @@ func New(view View, options Options) (*Assembly, error) {
 	return a, nil
 }
 
-// Render makes a prompt in one go: New, and what Assembly.Prompt gives.
+// Render makes a prompt in one call: New, then Assembly.Prompt.
 func Render(ctx context.Context, view View, options Options) (*Prompt, error) {
 	a, err := New(view, options)
 	if err != nil {
@@ -45,9 +44,9 @@ func Render(ctx context.Context, view View, options Options) (*Prompt, error) {
 	return a.Prompt(ctx)
 }
 
-// Results are the results of the view's tool calls as the prompt shows them, by the ids
-// of the calls: E_UNSUPPORTED_MEDIA_MODALITY where the policy refuses one of their media,
-// else the error of a renderer or of a reader as it is.
+// Results returns the results of the view's tool calls as the prompt shows them, by call id. The
+// error is E_UNSUPPORTED_MEDIA_MODALITY if the policy refuses one of their media, otherwise the
+// unchanged error of a renderer or a reader.
 func (a *Assembly) Results(ctx context.Context) (map[string]Content, error) {
 	err := a.render(ctx)
 	return maps.Clone(a.results), err
@@ -70,7 +69,7 @@ func (a *Assembly) render(ctx context.Context) error {
 	return nil
 }
 
-// Prompt is the whole prompt. It fails as Results does.
+// Prompt returns the whole prompt. Its errors are those of Results.
 func (a *Assembly) Prompt(ctx context.Context) (*Prompt, error) {
 	if slices.Contains(a.options.BucketOrder, Timeline) {
 		if err := a.render(ctx); err != nil {
@@ -84,7 +83,7 @@ func (a *Assembly) Prompt(ctx context.Context) (*Prompt, error) {
 	return a.options.Renderers.History(ctx, history)
 }
 
-// warn tells what is wrong, each text once.
+// warn passes a warning on, each text once.
 func (a *Assembly) warn(text string) {
 	if a.options.Warn != nil && !a.warned[text] {
 		if a.warned == nil {
@@ -95,7 +94,7 @@ func (a *Assembly) warn(text string) {
 	}
 }
 
-// read gives the bytes of a media, which are read once for a prompt (MED-3).
+// read returns the bytes of a media, which are read once for a prompt (MED-3).
 func (a *Assembly) read(ctx context.Context, media *adk.Media) ([]byte, error) {
 	if data, held := a.bytes[media]; held {
 		return data, nil
@@ -113,8 +112,8 @@ func (a *Assembly) read(ctx context.Context, media *adk.Media) ([]byte, error) {
 	return data, err
 }
 
-// body gives the text of an artifact, read through the context whatever its size, as all
-// of it goes into the prompt.
+// body returns the text of an artifact, read through the context. The limit of a record does not
+// apply, because the prompt needs the whole text.
 func (a *Assembly) body(ctx context.Context, media *adk.Media) (string, error) {
 	if a.options.Opener == nil {
 		return "", errNoOpener

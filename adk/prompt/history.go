@@ -12,8 +12,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/canonical"
 )
 
-// renderSystemMessage is the prompt and the buckets in their order, those that are not
-// empty, with a blank line between them (PRO-2).
+// renderSystemMessage joins the prompt and the buckets in their order by a blank line, without the
+// empty ones (PRO-2).
 func renderSystemMessage(ctx context.Context, of SystemMessage) (string, error) {
 	parts := make([]string, 0, 1+len(of.Order))
 	parts = append(parts, of.Prompt)
@@ -43,9 +43,8 @@ func (of SystemMessage) bucket(ctx context.Context, bucket Bucket) (string, erro
 	return "", nil // the timeline is no part of a system message
 }
 
-// renderHistory is the leading system message, the timeline, and the trailing system
-// message; without a timeline in the order there is no more than the first (PRO-2,
-// PRO-3).
+// renderHistory makes the leading system message, the timeline, and the trailing system message; if
+// the order has no timeline, only the first (PRO-2, PRO-3).
 func renderHistory(ctx context.Context, of History) (*Prompt, error) {
 	leading, trailing := of.Order, []Bucket(nil)
 	at := slices.Index(of.Order, Timeline)
@@ -53,7 +52,7 @@ func renderHistory(ctx context.Context, of History) (*Prompt, error) {
 		leading, trailing = of.Order[:at], of.Order[at+1:]
 	}
 	v := of.View
-	p := &Prompt{Messages: make([]Message, 0, 2+len(v.Messages)+len(v.Thoughts)+2*len(v.ToolCalls))} // at most
+	p := &Prompt{Messages: make([]Message, 0, 2+len(v.Messages)+len(v.Thoughts)+2*len(v.ToolCalls))} // the greatest number
 	if err := of.system(ctx, p, v.SystemPrompt, leading); err != nil {
 		return nil, err
 	}
@@ -87,8 +86,8 @@ func (of History) system(ctx context.Context, p *Prompt, prompt string, order []
 // event is a record of the timeline: a message, a thought or a tool call.
 type event interface{ CreatedAt() time.Time }
 
-// timeline are messages, thoughts and tool calls by the time they were made; where that
-// is the same messages, then thoughts, then tool calls, each in their own order (PRO-4).
+// timeline returns messages, thoughts and tool calls by creation time. Of equal times, messages
+// come first, then thoughts, then tool calls, each in their own order (PRO-4).
 func (of History) timeline(ctx context.Context) ([]event, error) {
 	thoughts, err := of.Renderers.Thoughts(ctx, of.View.Thoughts, of.Thoughts)
 	if err != nil {
@@ -108,7 +107,7 @@ func (of History) timeline(ctx context.Context) ([]event, error) {
 	return events, nil
 }
 
-// add adds what an event is shown as.
+// add adds the messages that show an event.
 func (of History) add(ctx context.Context, p *Prompt, e event) error {
 	switch e := e.(type) {
 	case *adk.Message:
@@ -129,7 +128,7 @@ func (of History) message(ctx context.Context, p *Prompt, m *adk.Message) error 
 	return err
 }
 
-// thought adds a thought, and what of an opaque one goes back to its provider (IDN-6,
+// thought adds a thought. The payload of an opaque one goes into p.Opaque, for its provider (IDN-6,
 // IDN-7).
 func (of History) thought(ctx context.Context, p *Prompt, t *adk.Thought) error {
 	identifier := identifierOf(t.Identity())
@@ -158,11 +157,11 @@ func (of History) thought(ctx context.Context, p *Prompt, t *adk.Thought) error 
 	return nil
 }
 
-// toolCall adds a pair: who asked, and what was answered (PRO-6).
+// toolCall adds the two messages of a call: the request and the result (PRO-6).
 func (of History) toolCall(ctx context.Context, p *Prompt, call *adk.ToolCall) error {
 	tool, name := of.View.tool(call.Tool()), call.Tool()
 	if tool == nil {
-		name = cleanName(name) // a model made it up, and its provider refuses it among names
+		name = cleanName(name) // the model invented the name, and its provider may refuse it
 	}
 	content, rendered := of.Results[call.ID()]
 	if !rendered {
@@ -174,7 +173,7 @@ func (of History) toolCall(ctx context.Context, p *Prompt, call *adk.ToolCall) e
 	}
 	args, err := canonical.Marshal(call.Args())
 	if err != nil {
-		return err // never: the record's checksum was made of this text
+		return err // cannot happen: the record's checksum was made from this text
 	}
 	p.Messages = append(p.Messages,
 		Message{Role: RoleAssistant, Call: &Call{ID: call.ID(), Tool: name, Args: string(args)}},
@@ -182,8 +181,8 @@ func (of History) toolCall(ctx context.Context, p *Prompt, call *adk.ToolCall) e
 	return nil
 }
 
-// renderMessage is a message of the timeline: enveloped, unless the agent itself said it
-// (IDN-2), with its attachments behind the text (PRO-7).
+// renderMessage makes a message of the timeline. It is in an envelope, unless the agent itself said
+// it (IDN-2); its attachments follow the text (PRO-7).
 func renderMessage(ctx context.Context, m *adk.Message, with Setting) (Message, error) {
 	identifier := identifierOf(m.Identity())
 	message := Message{Role: Role(m.Role()), Name: cleanName(identifier)}
@@ -223,7 +222,7 @@ func renderMessage(ctx context.Context, m *adk.Message, with Setting) (Message, 
 	return message, nil
 }
 
-// identifierOf is what the application finds somebody by, as text (IDN-2).
+// identifierOf returns the application's identifier of somebody, as text (IDN-2).
 func identifierOf(identity adk.Identity) string {
 	switch identifier := identity.Identifier().(type) {
 	case string:
@@ -234,7 +233,7 @@ func identifierOf(identity adk.Identity) string {
 	return ""
 }
 
-// speakerOf is what a model reads of who speaks (IDN-1).
+// speakerOf returns the name that a model reads for a speaker (IDN-1).
 func speakerOf(identity adk.Identity) string {
 	if name := identity.Representation(); name != nil && name.String() != "" {
 		return name.String()
@@ -242,7 +241,7 @@ func speakerOf(identity adk.Identity) string {
 	return identifierOf(identity)
 }
 
-// cleanName is an identifier as the name of a message (IDN-1).
+// cleanName turns an identifier into a message's name (IDN-1).
 func cleanName(identifier string) string {
 	const most = 64
 	name := make([]byte, 0, min(len(identifier), most))

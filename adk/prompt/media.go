@@ -13,8 +13,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk/envelope"
 )
 
-// UnsupportedMedia is what the error of a media says that has no native block, where the
-// policy is to refuse it: the cause of E_UNSUPPORTED_MEDIA_MODALITY (MED-4).
+// UnsupportedMedia describes a media without a native block that the policy refuses: the cause of
+// E_UNSUPPORTED_MEDIA_MODALITY (MED-4).
 type UnsupportedMedia struct {
 	Kind     adk.MediaKind
 	MIMEType string
@@ -26,8 +26,8 @@ func (u *UnsupportedMedia) Error() string {
 	return fmt.Sprintf("%s %q of type %s has no native block", u.Kind, u.Filename, u.MIMEType)
 }
 
-// attachment is a media of a message. An artifact among them is text that nobody vouches
-// for.
+// attachment returns the blocks of a message's attachment. An artifact among the attachments is
+// shown as untrusted text.
 func (with Setting) attachment(ctx context.Context, media *adk.Media, messageID string) ([]Block, error) {
 	if isPlainMedia(media) {
 		return with.media(ctx, media, messageID, "")
@@ -40,8 +40,8 @@ func (with Setting) attachment(ctx context.Context, media *adk.Media, messageID 
 	return appendText(nil, text), err
 }
 
-// media are the blocks of one media: a label and the native block, or what the policy
-// puts in its place. The tool it came through has no say in its tier.
+// media returns the blocks of one media: a label and the native block, or what the policy shows
+// instead. The tool that returned the media does not affect its tier.
 func (with Setting) media(ctx context.Context, media *adk.Media, nonce, tool string) ([]Block, error) {
 	at := envelope.Content{Nonce: nonce, Tool: tool}
 	if media.ModalityHazard() == adk.HazardInert {
@@ -82,8 +82,8 @@ func nativeFormat(media *adk.Media) (format string, native bool) {
 	return "", false
 }
 
-// label says what the native block behind it is, and how far it may be believed: by
-// where it came from, and by what decoding it may find.
+// label describes the native block that follows it. Its tier says how far the media may be trusted,
+// by its origin, and its kind what decoding it may find.
 func (with Setting) label(ctx context.Context, media *adk.Media, at envelope.Content, size string) (string, error) {
 	extractable := media.ModalityHazard() == adk.HazardExtractableInstructions
 	first := media.TrustTier() == adk.TrustFirstParty
@@ -100,7 +100,7 @@ func (with Setting) label(ctx context.Context, media *adk.Media, at envelope.Con
 	return with.tier(media.TrustTier())(ctx, mediaText(media, size), at)
 }
 
-// tier is the renderer of what came from there.
+// tier returns the renderer of a tier.
 func (with Setting) tier(tier adk.TrustTier) ContentRenderer {
 	if tier == adk.TrustFirstParty {
 		return with.Trusted
@@ -108,21 +108,21 @@ func (with Setting) tier(tier adk.TrustTier) ContentRenderer {
 	return with.Untrusted
 }
 
-// modalities are what hazards are called where there is no native block.
+// modalities are the names of hazards if there is no native block.
 var modalities = map[adk.ModalityHazard]string{
 	adk.HazardInert:                   "inert",
 	adk.HazardExtractableInstructions: "extractable",
 	adk.HazardOpaquePerceptual:        "opaque",
 }
 
-// description is a media that is not decoded, in words (MED-6).
+// description describes in words a media that is not decoded (MED-6).
 func (with Setting) description(ctx context.Context, media *adk.Media, at envelope.Content) ([]Block, error) {
 	at.Modality = modalities[media.ModalityHazard()]
 	text, err := with.tier(media.TrustTier())(ctx, mediaText(media, sizeText(media.Size())), at)
 	return appendText(nil, text), err
 }
 
-// instead is what the policy puts in the place of a media without a native block.
+// instead returns what the policy shows in the place of a media without a native block.
 func (with Setting) instead(ctx context.Context, media *adk.Media, at envelope.Content) ([]Block, error) {
 	switch with.Media.Mode {
 	case DescribeMedia:
@@ -136,8 +136,7 @@ func (with Setting) instead(ctx context.Context, media *adk.Media, at envelope.C
 	}
 }
 
-// stashed is the first text that somebody found out about a media, in the lower tier of
-// the two (MED-5).
+// stashed shows the first text in the media's stash, in the lower tier of text and media (MED-5).
 func (with Setting) stashed(ctx context.Context, media *adk.Media, at envelope.Content) ([]Block, error) {
 	for _, key := range with.Media.StashKeys {
 		entry, _ := media.Stashed(key)
@@ -157,7 +156,7 @@ func (with Setting) stashed(ctx context.Context, media *adk.Media, at envelope.C
 	return with.description(ctx, media, at)
 }
 
-// stashText is a value of a stash that is text.
+// stashText returns a value of a stash that is text.
 func stashText(value any) (text string, ok bool) {
 	switch v := value.(type) {
 	case string:
@@ -178,12 +177,12 @@ func appendText(blocks []Block, text string) []Block {
 	return append(blocks, Block{Text: text})
 }
 
-// mediaText names a media (MED-2).
+// mediaText names a media in words (MED-2).
 func mediaText(media *adk.Media, size string) string {
 	return "[media: " + cleanFilename(media.Filename()) + ", " + cleanMIMEType(media.MIMEType()) + ", " + size + "]"
 }
 
-// sizeText is a length in words: one decimal above 1023 bytes, ties away from zero
+// sizeText returns a length in words, with one decimal above 1023 bytes; ties round away from zero
 // (MED-7).
 func sizeText(n int64, known bool) string {
 	if !known || n < 0 {
@@ -206,7 +205,7 @@ func sizeText(n int64, known bool) string {
 
 var mimeType = regexp.MustCompile(`^[A-Za-z0-9_.+-]+/[A-Za-z0-9_.+-]+$`)
 
-// cleanMIMEType is a type that can stand in a text and in a URI (MED-8).
+// cleanMIMEType returns a type that is safe in a text and in a URI (MED-8).
 func cleanMIMEType(text string) string {
 	if !mimeType.MatchString(text) {
 		return "application/octet-stream"
@@ -214,7 +213,8 @@ func cleanMIMEType(text string) string {
 	return text
 }
 
-// cleanFilename is a file name without what could be taken for more (MED-8).
+// cleanFilename removes from a file name what could be mistaken for markup, and limits its length
+// (MED-8).
 func cleanFilename(name string) string {
 	const most = 256
 	name = strings.Map(func(c rune) rune {

@@ -7,7 +7,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Role is who a message of a prompt is by.
+// Role says who a message of a prompt is from.
 type Role string
 
 // The roles.
@@ -21,7 +21,7 @@ const (
 // Prompt is all that a model is shown.
 type Prompt struct {
 	Messages []Message
-	// Opaque is what goes back to a provider beside the messages, in their order.
+	// Opaque is what is sent back to a provider separately from the messages, in their order.
 	Opaque []OpaqueThought
 }
 
@@ -35,21 +35,22 @@ type OpaqueThought struct {
 // Message is one message of a prompt, in no provider's form.
 type Message struct {
 	Role Role
-	// Name is the identifier of who speaks, cleaned (IDN-1); empty for none.
+	// Name is the speaker's identifier, cleaned (IDN-1); empty for none.
 	Name string
-	// Content is what is said. It says nothing where there is a Call.
+	// Content is what is said. It is empty if there is a Call.
 	Content Content
-	// Call is the tool call that an assistant's message asks for; nil for none. The
-	// message behind it answers (PRO-6).
+	// Call is the tool call that an assistant's message requests; nil for none. The next message
+	// has its result (PRO-6).
 	Call *Call
-	// CallID is the id of the call that a tool's message answers; empty elsewhere.
+	// CallID is the id of the call that a tool's message answers; empty for other roles.
 	CallID string
 }
 
 // Call is a tool call as the model asked for it.
 type Call struct {
 	ID string
-	// Tool is the tool's name; of one that nobody knows, as the name of a message (IDN-1).
+	// Tool is the tool's name. The name of an unknown tool is cleaned like that of a message
+	// (IDN-1).
 	Tool string
 	// Args is the canonical JSON of the arguments.
 	Args string
@@ -67,7 +68,7 @@ type Block struct {
 	Native *Native
 }
 
-// Texts is the text, or those of the blocks joined by newlines: what is counted of a
+// Texts returns the text, or those of the blocks joined by newlines. It is what is counted of a
 // content.
 func (c Content) Texts() string {
 	if c.Blocks == nil {
@@ -94,10 +95,10 @@ type Native struct {
 	Data   []byte
 }
 
-// Base64 is the data in standard base64 with padding.
+// Base64 returns the data in standard base64 with padding.
 func (n *Native) Base64() string { return base64.StdEncoding.EncodeToString(n.Data) }
 
-// DataURI is the data as a URI of its own.
+// DataURI returns the data as a data URI.
 func (n *Native) DataURI() string {
 	head := "data:" + n.MIMEType + ";base64,"
 	uri := make([]byte, len(head)+base64.StdEncoding.EncodedLen(len(n.Data)))

@@ -22,7 +22,7 @@ const (
 	Timeline             Bucket = "timeline"
 )
 
-// Buckets are all buckets in their default order.
+// Buckets returns all buckets in their default order.
 func Buckets() []Bucket {
 	return []Bucket{StandingInstructions, Memories, Retrievables, Timeline}
 }
@@ -38,14 +38,15 @@ const (
 	AllThoughts      Surfacing = "all"
 )
 
-// MediaMode says what becomes of media that have no native block.
+// MediaMode says what is shown for media that have no native block.
 type MediaMode string
 
 // The modes.
 const (
 	// RefuseMedia is the default: E_UNSUPPORTED_MEDIA_MODALITY (MED-4).
 	RefuseMedia MediaMode = "throw"
-	// StashedText shows what somebody found out about the media before (MED-5).
+	// StashedText shows a text that was derived from the media before and put into its stash
+	// (MED-5).
 	StashedText MediaMode = "fallback-stash"
 	// DescribeMedia shows name, type and size (MED-6).
 	DescribeMedia MediaMode = "synthetic-description"
@@ -53,56 +54,54 @@ const (
 
 // MediaPolicy says what is shown in the place of media that have no native block.
 type MediaPolicy struct {
-	// Mode is RefuseMedia where it is empty.
+	// Mode is the mode; empty means RefuseMedia.
 	Mode MediaMode
-	// StashKeys are the entries that StashedText looks for, in this order; nil means
+	// StashKeys are the stash entries that StashedText looks for, in this order; nil means
 	// DefaultStashKeys.
 	StashKeys []string
 }
 
-// DefaultStashKeys are where StashedText looks unless told otherwise.
+// DefaultStashKeys returns the stash entries that StashedText looks for by default.
 func DefaultStashKeys() []string {
 	return []string{"text:transcript", "text:caption", "text:description"}
 }
 
-// DefaultSelf is the identity of the agent unless told otherwise.
+// DefaultSelf is the default identity of the agent.
 const DefaultSelf = "assistant"
 
-// Opener reads a media so that a trace holds what was read: a turn or a dispatch
-// context.
+// Opener reads a media in such a way that a trace has what was read: a turn or a dispatch context.
 type Opener interface {
 	OpenMedia(ctx context.Context, media *adk.Media) ([]byte, error)
 }
 
-// Options say how a prompt is made. The zero Options make the default one, of records
-// without media.
+// Options say how a prompt is made. The zero Options make the default prompt, for records without
+// media.
 type Options struct {
-	// BucketOrder places the buckets (PRO-1); nil means all in their default order, and
-	// an empty list that is not nil none of them.
+	// BucketOrder places the buckets (PRO-1); nil means all in their default order. An empty list
+	// that is not nil places none.
 	BucketOrder []Bucket
 	// Self is the identifier of the agent itself (IDN-2); empty means DefaultSelf.
 	Self string
-	// Surfacing is AllOwnThoughts where it is empty.
+	// Surfacing says whose thoughts are shown; empty means AllOwnThoughts.
 	Surfacing Surfacing
-	// ReplayCompatibility are the forms of thoughts that the provider takes back (IDN-5).
+	// ReplayCompatibility lists the forms of thoughts that the provider accepts (IDN-5).
 	ReplayCompatibility []string
-	// Media says what becomes of media without a native block.
+	// Media says what is shown for media without a native block.
 	Media MediaPolicy
-	// Artifacts says what is forged of artifacts, and where bodies are that no reader
-	// has.
+	// Artifacts says which tools are forged for artifacts, and where to find bodies whose media has
+	// no reader.
 	Artifacts artifact.Config
-	// Opener reads native media and the bodies of inline artifacts. It is required where
-	// there are any.
+	// Opener reads native media and the bodies of inline artifacts. It is required if there are
+	// any.
 	Opener Opener
-	// Warn is told what is wrong and does not stop the prompt, each text once; nil for
-	// nobody.
+	// Warn is called with each problem that does not stop the prompt, each text once; optional.
 	Warn func(text string)
-	// Renderers take the place of the default ones, each where it is not nil.
+	// Renderers replace the default ones, each that is not nil.
 	Renderers Renderers
 }
 
-// Faults are all that is wrong with the options, by the names that options of an executor
-// have; nil for nothing.
+// Faults returns all that is wrong with the options, or nil. The paths are the names of an
+// executor's options.
 func (o Options) Faults() []adk.Fault {
 	var faults []adk.Fault
 	fault := func(path, format string, args ...any) {
@@ -132,7 +131,7 @@ func (o Options) Faults() []adk.Fault {
 	return faults
 }
 
-// choice is a list of what can be chosen, in words.
+// choice lists the possible values in words.
 func choice[T ~string](all []T) string {
 	texts := make([]string, len(all))
 	for i, one := range all {
@@ -141,8 +140,8 @@ func choice[T ~string](all []T) string {
 	return strings.Join(texts[:len(texts)-1], ", ") + " or " + texts[len(texts)-1]
 }
 
-// OptionsError is the error of options with these faults:
-// E_INVALID_OPENAI_CHAT_COMPLETIONS_OPTIONS, or nil where there are none.
+// OptionsError returns E_INVALID_OPENAI_CHAT_COMPLETIONS_OPTIONS with the faults, or nil if there
+// are none.
 func OptionsError(faults []adk.Fault) error {
 	if len(faults) == 0 {
 		return nil
@@ -154,7 +153,7 @@ func OptionsError(faults []adk.Fault) error {
 	return &adk.Error{Code: adk.E_INVALID_OPENAI_CHAT_COMPLETIONS_OPTIONS, Message: strings.Join(texts, "; "), Faults: faults}
 }
 
-// withDefaults fills in what was left out.
+// withDefaults returns the options with defaults for what is not set.
 func (o Options) withDefaults() Options {
 	if o.BucketOrder == nil {
 		o.BucketOrder = Buckets()

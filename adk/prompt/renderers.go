@@ -11,15 +11,15 @@ import (
 	"github.com/adkreplay/adkreplay/adk/envelope"
 )
 
-// ContentRenderer puts a text into an envelope of one tier. Empty text leaves out what
-// it would have shown.
+// ContentRenderer puts a text into an envelope of one tier. If it returns an empty text, the
+// content is left out.
 type ContentRenderer func(ctx context.Context, text string, c envelope.Content) (string, error)
 
-// Renderers are the parts that a prompt is made of. Each can be replaced alone: one that
-// needs another is given it as an argument. All run in the call that asks for the
-// prompt, with its context, and fail it with their error.
+// Renderers are the parts from which a prompt is made. Each can be replaced separately; one that
+// needs another gets it as an argument. All run in the call that asks for the prompt, with its
+// context; their error fails it.
 type Renderers struct {
-	// Untrusted and Trusted are envelope.Untrusted and envelope.Trusted.
+	// Untrusted and Trusted are envelope.Untrusted and envelope.Trusted by default.
 	Untrusted, Trusted ContentRenderer
 	// Instructions writes the block of standing instructions.
 	Instructions func(ctx context.Context, texts []string, version string) (string, error)
@@ -27,24 +27,24 @@ type Renderers struct {
 	Memories func(ctx context.Context, items []Item[*adk.Memory]) (string, error)
 	// FirstParty writes the block of first-party retrievables.
 	FirstParty func(ctx context.Context, items []Item[*adk.Retrievable]) (string, error)
-	// ThirdPartyPublic and ThirdPartyPrivate write those of the other tiers.
+	// ThirdPartyPublic and ThirdPartyPrivate write the retrievables of those tiers.
 	ThirdPartyPublic, ThirdPartyPrivate TierRenderer
-	// Directive says how far what was retrieved may be followed.
+	// Directive returns the text that says how far retrieved content may be followed.
 	Directive func(ctx context.Context) (string, error)
-	// Retrievables puts directive and tiers together.
+	// Retrievables joins directive and tiers.
 	Retrievables func(ctx context.Context, items []Item[*adk.Retrievable], with Tiers) (string, error)
 	// Message writes one message of the timeline.
 	Message func(ctx context.Context, message *adk.Message, with Setting) (Message, error)
-	// Thought writes one thought; the payload is that of an opaque one, else nil.
+	// Thought writes one thought; payload is nil unless the thought is opaque.
 	Thought func(ctx context.Context, text string, about envelope.Thought, payload any) (string, error)
-	// Thoughts says which thoughts are shown, in order.
+	// Thoughts returns the thoughts that are shown, in order.
 	Thoughts func(ctx context.Context, thoughts []*adk.Thought, filter ThoughtFilter) ([]*adk.Thought, error)
-	// SystemMessage writes a system message: the leading one with the system prompt, the
-	// trailing one without. Empty text is no message.
+	// SystemMessage writes a system message; only the leading one has the system prompt. If the
+	// text is empty, there is no message.
 	SystemMessage func(ctx context.Context, of SystemMessage) (string, error)
-	// ToolResult writes what a tool call gave; the tool is nil where nobody knows it.
+	// ToolResult writes the result of a tool call; tool is nil if it is unknown.
 	ToolResult func(ctx context.Context, call *adk.ToolCall, tool *adk.Tool, with Setting) (Content, error)
-	// History puts all messages together.
+	// History makes all messages.
 	History func(ctx context.Context, of History) (*Prompt, error)
 }
 
@@ -57,7 +57,7 @@ type Item[T adk.Record] struct {
 	Shown  envelope.Item
 }
 
-// Tiers are what Renderers.Retrievables is given.
+// Tiers are the renderers that Renderers.Retrievables needs.
 type Tiers struct {
 	Directive                           func(ctx context.Context) (string, error)
 	FirstParty                          func(ctx context.Context, items []Item[*adk.Retrievable]) (string, error)
@@ -72,8 +72,8 @@ type ThoughtFilter struct {
 	ReplayCompatibility []string
 }
 
-// Of are the thoughts that are shown, by the time they were made, then by
-// id (IDN-4, IDN-5). One that cannot be sent keeps none from being the latest.
+// Of returns the thoughts that are shown, by creation time, then by id (IDN-4, IDN-5). For
+// LatestOwnThought, only thoughts that can be sent count.
 func (f ThoughtFilter) Of(thoughts []*adk.Thought) []*adk.Thought {
 	var chosen []*adk.Thought
 	for _, t := range thoughts {
@@ -90,10 +90,10 @@ func (f ThoughtFilter) Of(thoughts []*adk.Thought) []*adk.Thought {
 	return chosen
 }
 
-// plainThought is the form of thoughts that are text and nothing else.
+// plainThought is the form of thoughts that consist of text only.
 const plainThought = "plain-text"
 
-// sendable reports whether a provider takes a thought back.
+// sendable reports whether the provider accepts a thought.
 func (f ThoughtFilter) sendable(t *adk.Thought) bool {
 	form := t.ReplayCompatibility()
 	if t.Payload() == nil && (form == "" || form == plainThought) {
@@ -102,45 +102,45 @@ func (f ThoughtFilter) sendable(t *adk.Thought) bool {
 	return slices.Contains(f.ReplayCompatibility, form)
 }
 
-// Setting is what renderers of messages and of results are given beside the record.
+// Setting is what renderers of messages and results get in addition to the record.
 type Setting struct {
 	Self               string
 	Media              MediaPolicy
 	Untrusted, Trusted ContentRenderer
-	// Handle writes what stands in the place of an artifact's body (ENV-33).
+	// Handle writes the text that replaces an artifact's body (ENV-33).
 	Handle func(call *adk.ToolCall, media *adk.Media) (string, error)
-	// Bytes are those of a media, read once for a prompt.
+	// Bytes returns the bytes of a media, read once for a prompt.
 	Bytes func(ctx context.Context, media *adk.Media) ([]byte, error)
-	// Body is the text of an artifact.
+	// Body returns the text of an artifact.
 	Body func(ctx context.Context, media *adk.Media) (string, error)
-	// Warn tells what is wrong and stops nothing.
+	// Warn reports a problem that does not stop the prompt.
 	Warn func(text string)
 }
 
-// SystemMessage is what one system message is made of.
+// SystemMessage is the input of one system message.
 type SystemMessage struct {
-	// Prompt is the system prompt, empty in a trailing message.
+	// Prompt is the system prompt; empty in a trailing message.
 	Prompt string
-	// Order are the buckets to show, none of them Timeline.
+	// Order lists the buckets to show, without Timeline.
 	Order []Bucket
 	View  View
-	// Renderers are those of the buckets.
+	// Renderers has the renderers of the buckets.
 	Renderers Renderers
 }
 
-// History is what the messages of a prompt are made of.
+// History is the input of all messages of a prompt.
 type History struct {
 	View      View
 	Order     []Bucket
 	Thoughts  ThoughtFilter
 	Renderers Renderers
 	Setting   Setting
-	// Results are the results of tool calls that were rendered before, by the ids of
-	// the calls. What is missing is rendered.
+	// Results are the results of tool calls that were rendered before, by call id. Missing ones are
+	// rendered.
 	Results map[string]Content
 }
 
-// DefaultRenderers are the renderers that stand where nobody replaced one.
+// DefaultRenderers returns the renderers that are used if none are given.
 func DefaultRenderers() Renderers {
 	return Renderers{
 		Untrusted: func(_ context.Context, text string, c envelope.Content) (string, error) {
@@ -175,8 +175,8 @@ func DefaultRenderers() Renderers {
 	}
 }
 
-// Over are the renderers, and where one is nil that of others: as options of an iteration
-// lie over those of an executor.
+// Over returns the renderers r, with those of others where r has nil. So options of an iteration go
+// over those of an executor.
 func (r Renderers) Over(others Renderers) Renderers {
 	given, below := reflect.ValueOf(&r).Elem(), reflect.ValueOf(others)
 	for i := range given.NumField() {

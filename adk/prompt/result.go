@@ -11,9 +11,9 @@ import (
 	"github.com/adkreplay/adkreplay/adk/envelope"
 )
 
-// renderToolResult is what a tool call gave: text in the tier of the tool, an artifact as
-// its body or as a handle, media as blocks (ENV-30 to ENV-34). That the call failed is
-// said by its text alone (ENV-32).
+// renderToolResult shows the result of a tool call: text in the tool's tier, an artifact as its
+// body or as a handle, media as blocks (ENV-30 to ENV-34). If the call failed, only its text says
+// so (ENV-32).
 func renderToolResult(ctx context.Context, call *adk.ToolCall, tool *adk.Tool, with Setting) (Content, error) {
 	if tool == nil {
 		with.Warn(fmt.Sprintf("the tool %.80q is not in the registry: what it answered is shown as untrusted", call.Tool()))
@@ -36,12 +36,12 @@ func renderToolResult(ctx context.Context, call *adk.ToolCall, tool *adk.Tool, w
 		}
 		return with.mediaList(ctx, call, results, trusted)
 	}
-	return Content{}, nil // never: a tool call holds nothing else
+	return Content{}, nil // cannot happen: a tool call holds nothing else
 }
 
 func isPlainMedia(media *adk.Media) bool { _, marked := artifact.Of(media); return !marked }
 
-// toolText puts what a tool said into the envelope of its tier.
+// toolText puts a tool's text into the envelope of its tier.
 func (with Setting) toolText(ctx context.Context, call *adk.ToolCall, text string, trusted bool) (Content, error) {
 	render, kind := with.Untrusted, envelope.KindToolResult
 	if trusted {
@@ -51,7 +51,7 @@ func (with Setting) toolText(ctx context.Context, call *adk.ToolCall, text strin
 	return Content{Text: text}, err
 }
 
-// artifact is one artifact: its body, or the handle of it. The flag alone decides
+// artifact shows one artifact: its body or its handle. Only the call's inline flag decides which
 // (ENV-34).
 func (with Setting) artifact(ctx context.Context, call *adk.ToolCall, media *adk.Media, trusted bool) (Content, error) {
 	if call.Inline() {
@@ -65,8 +65,8 @@ func (with Setting) artifact(ctx context.Context, call *adk.ToolCall, media *adk
 	return Content{Text: text}, err
 }
 
-// artifacts are the whole texts of artifacts. They are trusted if the tool is, and only
-// where all of them are first-party.
+// artifacts shows the whole texts of artifacts. They are trusted if the tool is and all of them are
+// first-party.
 func (with Setting) artifacts(ctx context.Context, call *adk.ToolCall, list adk.MediaList, trusted bool) (Content, error) {
 	texts := make([]string, len(list))
 	for i, media := range list {
@@ -79,7 +79,7 @@ func (with Setting) artifacts(ctx context.Context, call *adk.ToolCall, list adk.
 	return with.toolText(ctx, call, strings.Join(texts, blankLine), trusted)
 }
 
-// mediaList are the media of a result, with artifacts among them as texts.
+// mediaList shows the media of a result; artifacts among them are shown as text.
 func (with Setting) mediaList(ctx context.Context, call *adk.ToolCall, list adk.MediaList, trusted bool) (Content, error) {
 	var blocks []Block
 	for _, media := range list {
@@ -100,8 +100,8 @@ func (with Setting) mediaList(ctx context.Context, call *adk.ToolCall, list adk.
 	return Content{Blocks: blocks}, nil
 }
 
-// handle is what stands in the place of an artifact's body: what it is, and how it can be
-// asked (ENV-33). It reads nothing.
+// handle returns the text that replaces an artifact's body: what the artifact is, and how to query
+// it (ENV-33). It reads nothing.
 func (a *Assembly) handle(call *adk.ToolCall, media *adk.Media) (string, error) {
 	mark, _ := artifact.Of(media)
 	title, offers, err := a.options.Artifacts.Offers(mark.Flavour)

@@ -6,8 +6,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// View is what a prompt is made of: the records that one context holds, in the order of
-// its sets.
+// View is what a prompt is made from: the records of one context, in the order of its sets.
 type View struct {
 	// SystemPrompt may be empty.
 	SystemPrompt string
@@ -17,17 +16,16 @@ type View struct {
 	Messages     []*adk.Message
 	Thoughts     []*adk.Thought
 	ToolCalls    []*adk.ToolCall
-	// Tools says which tools are trusted, those that were forged for this prompt
-	// among them; nil knows none.
+	// Tools says which tools are trusted, including those forged for this prompt; nil has no tools.
 	Tools Tools
 }
 
-// Tools are the tools of a context: *adk.Registry and adk.ToolSet are such.
+// Tools are the tools of a context, such as *adk.Registry and adk.ToolSet.
 type Tools interface {
 	Get(name string) (*adk.Tool, bool)
 }
 
-// ViewOf is what a handle sees now, with its own tools.
+// ViewOf returns what a handle sees now, with its own tools.
 func ViewOf(h adk.Handle) View {
 	view := View{
 		Memories: h.Memories().All(), Retrievables: h.Retrievables().All(), Messages: h.Messages().All(),
@@ -42,7 +40,7 @@ func ViewOf(h adk.Handle) View {
 	return view
 }
 
-// tool is the tool of a name, nil where there is none.
+// tool returns the tool with a name, or nil.
 func (v View) tool(name string) *adk.Tool {
 	if v.Tools == nil {
 		return nil
@@ -54,9 +52,9 @@ func (v View) tool(name string) *adk.Tool {
 	return tool
 }
 
-// After is now, or the first moment behind every message, thought and tool call of the
-// view where now is not later than all of them: the time of a record that has to stand
-// behind them on the timeline, also where the clock stands still (PRO-5).
+// After returns now, or, if now is not later than every message, thought and tool call of the view,
+// the first moment after them. It is the time for a record that has to come last on the timeline,
+// even if the clock stands still (PRO-5).
 func (v View) After(now time.Time) time.Time {
 	behind := func(at time.Time) {
 		if !at.Before(now) {

@@ -2,13 +2,13 @@ package session
 
 import "context"
 
-// Accept keeps a delivery, as Deliver does first, and waits for no turn: it is for who has to
-// answer at once, as to a webhook, and has Resume settle it, here or in another process. One that
-// came before is given as it is, Known, and with its outcome, which is a Duplicate, if it is
-// settled. An error says that it may not be kept: it may come again.
+// Accept stores a delivery, as Deliver does first, and does not wait for its turn. It is for
+// callers that have to answer at once, such as a webhook; Resume settles the delivery later, in
+// this process or in another one. A delivery that came before is returned as the store has it, with
+// Known set; if it is settled, its Outcome is there too, with Duplicate set. An error says that the
+// delivery may not have been stored, and the caller may send it again.
 //
-// Errors are E_INVALID_DELIVERY, those of Store.Accept, those of the store, and the cause of
-// ctx.
+// Errors are E_INVALID_DELIVERY, those of Store.Accept, those of the store, and the cause of ctx.
 func (h *Host) Accept(ctx context.Context, d Delivery) (Accepted, error) {
 	if err := h.check(d); err != nil {
 		return Accepted{}, err
@@ -25,7 +25,8 @@ func (h *Host) Accept(ctx context.Context, d Delivery) (Accepted, error) {
 	return a, nil
 }
 
-// keep has the store accept a delivery.
+// keep has the store accept a delivery. If the store did not answer, keep notes that the delivery
+// may have been accepted all the same.
 func (h *Host) keep(ctx context.Context, d Delivery) (Accepted, error) {
 	a, err := h.config.Store.Accept(ctx, d, h.now())
 	if isUnanswered(err) {

@@ -28,14 +28,14 @@ type attempt struct {
 
 	mu     sync.Mutex
 	turnID string
-	// status is that of the turn's own dispatch; empty where there was none.
+	// status is the status of the turn's own dispatch; empty if there was none.
 	status string
-	// failure is the last error of the turn that is not its output's.
+	// failure is the last error of the turn that turn output did not raise.
 	failure      *adk.Error
 	outputFailed bool
 }
 
-// run runs the turn. An error says that there was none.
+// run runs the turn. An error says that no turn was run.
 func (a *attempt) run(ctx context.Context) error {
 	raw, err := a.host.Begin(a.seed, a.loaded)
 	if err != nil {
@@ -51,11 +51,11 @@ func (a *attempt) run(ctx context.Context) error {
 	return a.host.runner.Run(ctx, raw)
 }
 
-// Begin is what the host begins the turn of an attempt with, at the next delivery of a
-// session: prompt, instructions and stash. It is for who replays sessions, and for who
-// explores their turns. The listeners of Config.Listen are not in it, since they are to hear
-// of no replay: who has the turn run sets Functional and Observability of what this gives. A
-// turn that waits at gates needs a TurnGateOpen there that settles them.
+// Begin returns what the host begins an attempt's turn with, at the next delivery of a session:
+// prompt, instructions and stash. It is for code that replays sessions or explores their turns. The
+// listeners of Config.Listen are not in the result, since they must not hear a replay; the caller
+// sets Functional and Observability itself. A turn that waits at gates needs a TurnGateOpen there
+// that settles them.
 func (h *Host) Begin(seed Seed, l Loaded) (raw adk.RawTurn, err error) {
 	err = contained(func() (err error) {
 		raw.SystemPrompt, raw.Instructions, err = h.config.Prompt(seed)
@@ -71,7 +71,7 @@ func (h *Host) Begin(seed Seed, l Loaded) (raw adk.RawTurn, err error) {
 	return raw, err
 }
 
-// listen has the attempt hear its own turn, before whoever else does.
+// listen makes the attempt observe its own turn, before the listeners that are in o already.
 func (a *attempt) listen(o *adk.Observability) {
 	theirs := *o
 	o.TurnStart = func(e adk.TurnStart) {
@@ -98,8 +98,9 @@ func (a *attempt) listen(o *adk.Observability) {
 	}
 }
 
-// begun makes the turn known by its id, before any user code of it runs. An id that another
-// turn has is the fault of Config.Agent.IDs: nothing of the turn is kept then.
+// begun registers the turn under its id, before any user code of the turn runs. An id that is empty
+// or that another running turn has is the fault of Config.Agent.IDs; begun then cancels the
+// attempt, and nothing of the turn is kept.
 func (a *attempt) begun(id string) {
 	a.mu.Lock()
 	a.turnID = id
@@ -124,15 +125,15 @@ func (a *attempt) failed(e adk.ErrorEvent) {
 	}
 }
 
-// endTurn forgets a turn that is over.
+// endTurn removes a turn that has ended from the host's table.
 func (h *Host) endTurn(a *attempt) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	h.forget(a.turnID, a.turn)
 }
 
-// verdict is why the attempt does not commit, or nil. The error of a caller that has left is
-// the cause of its context.
+// verdict returns why the attempt does not commit, or nil. If the caller has left, the error is the
+// cause of its context.
 func (a *attempt) verdict(ctx context.Context, notRun error) error {
 	a.mu.Lock()
 	failure := a.failure
@@ -155,7 +156,7 @@ func (a *attempt) verdict(ctx context.Context, notRun error) error {
 	return &adk.Error{Code: adk.E_TURN_ABORTED, Message: "the turn was aborted before its output"}
 }
 
-// change is what the attempt commits, or why it cannot.
+// change returns what the attempt commits, or the error that keeps it from committing.
 func (a *attempt) change(at time.Time) (Commit, error) {
 	t := a.turn
 	t.mu.Lock()
@@ -179,7 +180,8 @@ func (a *attempt) change(at time.Time) (Commit, error) {
 	return c, err
 }
 
-// untouched is the error of what somebody has put below the session's own leaves by hand.
+// untouched returns an error if user code changed or added leaves below "session" in the stash that
+// belong to the host.
 func (a *attempt) untouched() error {
 	begun, err := stashOf(a.seed, a.loaded, func(string) bool { return false })
 	if err != nil {
@@ -201,7 +203,8 @@ func (a *attempt) untouched() error {
 	return nil
 }
 
-// changed compares the values that the turn has left with those that it began with.
+// changed compares the values that the turn has left with those that it began with. It returns the
+// values to put and the keys to delete.
 func (a *attempt) changed() (puts map[string]Value, deletes []string, err error) {
 	puts = map[string]Value{}
 	var faulty []string
@@ -238,7 +241,7 @@ func (a *attempt) changed() (puts map[string]Value, deletes []string, err error)
 	return puts, deletes, nil
 }
 
-// contained calls user code that no seam contains, and makes an error of its panic.
+// contained calls user code that no seam contains, and returns its panic as an error.
 func contained(f func() error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -248,7 +251,7 @@ func contained(f func() error) (err error) {
 	return f()
 }
 
-// codeOf is the outermost code of an error.
+// codeOf returns the outermost code of an error, or E_TURN_ABORTED if it has none.
 func codeOf(err error) adk.Code {
 	if whole, ok := errors.AsType[*adk.Error](err); ok {
 		return whole.Code

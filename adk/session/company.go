@@ -6,23 +6,23 @@ import (
 	"sync"
 )
 
-// company is what attempts are under way within a host: any number at once, but beside one that
-// is to be alone. They are let in in the order in which they have come, so that none is passed
-// over for ever.
+// company admits the attempts that run at once within a host. Any number may be inside together,
+// unless one of them has to run alone. Attempts are admitted in the order of arrival, so that none
+// starves.
 type company struct {
 	mu      sync.Mutex
 	inside  int
-	alone   bool // the one that is inside is to be alone
+	alone   bool // an attempt inside has to be alone
 	waiting []*guest
 }
 
-// guest is an attempt that has come.
+// guest is an attempt that is inside the company or waits to be.
 type guest struct {
 	alone bool
-	in    chan struct{} // closed when it is inside
+	in    chan struct{} // closed when the guest is inside
 }
 
-// come has an attempt be inside, if that can be, and wait otherwise.
+// come registers an attempt. It is admitted at once if that is possible; otherwise it waits.
 func (c *company) come(alone bool) *guest {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -32,7 +32,7 @@ func (c *company) come(alone bool) *guest {
 	return g
 }
 
-// slip is come for an attempt that can be inside at once; nil where it would wait.
+// slip admits an attempt if it need not wait, and returns nil otherwise.
 func (c *company) slip() *guest {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -44,7 +44,7 @@ func (c *company) slip() *guest {
 	return g
 }
 
-// press has an attempt be inside that has waited for long enough, whoever else is.
+// press admits an attempt that has waited long enough, whichever attempts are inside.
 func (c *company) press(g *guest) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,7 +69,7 @@ func (c *company) leave(g *guest) {
 	c.admit()
 }
 
-// admit lets in who may be. mu is held.
+// admit admits waiting attempts, first come first served, as long as it may. The caller holds mu.
 func (c *company) admit() {
 	for len(c.waiting) > 0 && !c.alone && (c.inside == 0 || !c.waiting[0].alone) {
 		c.take(c.waiting[0])
@@ -77,16 +77,16 @@ func (c *company) admit() {
 	}
 }
 
-// take has an attempt be inside. mu is held.
+// take admits an attempt. The caller holds mu.
 func (c *company) take(g *guest) {
 	c.inside++
 	c.alone = c.alone || g.alone
 	close(g.in)
 }
 
-// join waits until an attempt at the session's next delivery may run beside those that are under
-// way in this host. It keeps the lease meanwhile, and waits for no longer than a retry does: a
-// turn may wait for people, or for one that waits here.
+// join waits until an attempt at the session's next delivery may run in parallel with the attempts
+// under way in this host. It keeps the lease meanwhile. It waits for MaxRetryPause at most, because
+// a turn under way may wait for people, or for an attempt that waits here.
 func (v *visit) join(ctx context.Context, l Loaded, alone bool) (leave func(), err error) {
 	h := v.host
 	g := h.company.come(alone)

@@ -16,104 +16,108 @@ import (
 	"github.com/adkreplay/adkreplay/internal/storages"
 )
 
-// Channel turns payloads into records. It is made anew for each attempt, of the kind and
+// Channel turns payloads into records. The host makes a new one for each attempt, from the kind and
 // the state that the session began with.
 type Channel interface {
-	// State is what the channel was made from. It never changes: values for authored code
-	// belong into a key (SES-18).
+	// State returns the state that the channel was made from, which never changes (SES-18). Values
+	// for authored code belong into a key.
 	State() (json.RawMessage, error)
-	// Deliver is called first in each turn. It sees the session's values, may set them,
-	// adds records and stores them. Its error ends the attempt and never the delivery at once:
-	// that is tried again as long as Config.Attempts allow, whatever the error wraps.
+	// Deliver is called first in each turn. It sees the session's values and may set them; it adds
+	// records and stores them. Its error ends the attempt but does not fail the delivery at once:
+	// the delivery is tried again as long as Config.Attempts allows, whatever the error wraps.
 	Deliver(ctx context.Context, tc *adk.TurnContext, d Delivery) error
 }
 
 // Provider makes values for a turn, which it usually keeps under a RuntimeKey.
 type Provider interface {
-	// Name is unique among the providers of a host, and without dots.
+	// Name is unique among the providers of a host, and has no dots.
 	Name() string
-	// Needs are the names of providers that come before it.
+	// Needs returns the names of the providers that have to come before this one.
 	Needs() []string
-	// Create is called once an attempt, with the snapshot of the last commit; nil where
-	// there is none. A provider that has nothing to do is not active.
+	// Create is called once an attempt, with the provider's snapshot of the last commit, or nil if
+	// there is none. active is false if the provider has nothing to do in this turn.
 	Create(ctx context.Context, tc *adk.TurnContext, snapshot json.RawMessage) (active bool, err error)
 }
 
-// Committer is a Provider that keeps something of its own between turns. It is asked when
-// the turn's output is over, if it was active: for JSON of at most MaxSnapshot bytes. Nothing is no
-// JSON, and fails the output: who has nothing to keep gives null, or is no Committer.
+// Committer is a Provider that keeps a snapshot of its own between turns. If the provider was
+// active, the host asks it for the snapshot when turn output has ended: JSON of at most MaxSnapshot
+// bytes. An empty result is not JSON and fails turn output: a provider that has nothing to keep
+// returns null, or does not implement Committer.
 type Committer interface {
 	Commit(ctx context.Context, tc *adk.TurnContext) (snapshot json.RawMessage, err error)
 }
 
-// Persist says when what a turn stores is written.
+// Persist says when the records that a turn stores are written.
 type Persist string
 
-// The ways to persist (SES-23). Staged, the zero value, writes with the commit, so that an
-// attempt that fails leaves nothing; Direct writes at once, as the engine alone does.
+// The ways to persist (SES-23). Staged, the zero value, writes with the commit, so that an attempt
+// that fails leaves nothing. Direct writes at once, as the engine alone does.
 const (
 	Staged Persist = ""
 	Direct Persist = "direct"
 )
 
-// Config is all that a host is made of.
+// Config holds all that a host is made from.
 type Config struct {
-	// Agent is what runs the turns; required. Names of its middlewares do not begin with
+	// Agent configures the runner of the turns; required. No name of its middlewares may begin with
 	// "session-".
 	Agent adk.Config
 	// Store keeps the sessions; required.
 	Store Store
-	// Keys are those that the host's turns use. What a session holds under others is kept,
-	// and no turn sees it.
+	// Keys are the keys that the host's turns use. Values that a session holds under other keys are
+	// kept, but no turn sees them.
 	Keys []AnyKey
-	// Channels make a channel of its stored state, by its kind; required.
+	// Channels has, for each kind of channel, the function that makes a channel from its stored
+	// state; required.
 	Channels map[string]func(state json.RawMessage) (Channel, error)
-	// Providers are asked in this order, after the channel.
+	// Providers are called in this order, after the channel.
 	Providers []Provider
-	// Prompt gives an attempt its prompt and its standing instructions; required. With an empty
-	// prompt the attempt fails, with E_INVALID_TURN_CONTEXT.
+	// Prompt returns an attempt's prompt and standing instructions; required. With an empty prompt
+	// the attempt fails with E_INVALID_TURN_CONTEXT.
 	Prompt func(Seed) (prompt string, instructions []string, err error)
-	// Listen gives the listeners of one attempt's turn, for streaming; optional.
+	// Listen returns the listeners of one attempt's turn, for streaming; optional.
 	Listen func(Seed) (adk.Functional, adk.Observability)
-	// Wrap stands around the storage as turns see it, and around what is kept back of it:
-	// for spools, or encryption; optional. It sees the partition of the session. What it does
-	// is done when the turn asks for it, also if that is not committed: bodies that nobody
-	// names then are for artifact.Sweep.
+	// Wrap wraps the storage as turns see it, outside of what the host keeps back until the commit;
+	// it is for spools or encryption. Optional. It sees the partition of the session. Its effects
+	// happen when the turn asks for them, even if the turn is not committed later; artifact.Sweep
+	// removes the bodies that no record names then.
 	Wrap func(adk.Storage) adk.Storage
 	// Persist is Staged or Direct.
 	Persist Persist
-	// Name is the host's, in leases and journals; empty is a new id. No two hosts that run
-	// have the same.
+	// Name is the host's name in leases and journals; empty means a new id. No two running hosts
+	// may have the same name.
 	Name string
-	// Lease is how long nobody else claims a session of which nothing is heard; 0 means 15
-	// minutes. It is renewed every third of that while a turn runs.
+	// Lease is how long a session stays claimed after its host was last heard of; 0 means 15
+	// minutes. While a turn runs, the host renews the lease every third of that time.
 	Lease time.Duration
-	// Attempts is how often a delivery is tried; 0 means 3. Where the process ended at the last but
-	// one, the host runs nothing else beside the last.
+	// Attempts is how often a delivery is tried; 0 means 3. If the process ended during the last
+	// attempt but one, the host runs nothing else in parallel with the last one.
 	Attempts int
-	// NoWait has Deliver answer E_SESSION_BUSY where it would wait for what is under way in the
+	// NoWait makes Deliver return E_SESSION_BUSY where it would wait: for what is under way in the
 	// session, in this host or another one, or for a retry to be due.
 	NoWait bool
-	// Notify is told the outcome of each delivery, after it was settled, at least once and
-	// again until it returns nil: who sends messages leaves out those of a delivery that
-	// were sent. The session is under way until it returns: who delivers to that one here is told
-	// E_SESSION_BUSY, and the delivery is accepted. Optional.
+	// Notify is called with the outcome of each delivery after it was settled: at least once, and
+	// again until it returns nil. Code that sends messages therefore has to skip those of a
+	// delivery that were sent already. The session counts as under way until Notify returns: a
+	// Deliver to the same session from within it stores the delivery and returns E_SESSION_BUSY.
+	// Optional.
 	Notify func(ctx context.Context, o Outcome) error
-	// Failed is told why an attempt failed, before that is kept: in its turn or around it, as where
-	// Prompt fails or the store refuses what the turn has left. It may hold what the turn was given,
-	// which no journal does. One that panics disturbs nothing. Optional.
+	// Failed is called with the reason why an attempt failed, before the failure is stored. The
+	// reason may lie in the turn or around it, for example if Prompt fails or the store refuses
+	// what the turn has left. Unlike the journal, the error may hold parts of the turn's input. A
+	// panic is ignored. Optional.
 	Failed func(s Seed, why error)
-	// Journal is told each step, in their order within a session; optional.
+	// Journal is called with each step, in order within a session; optional.
 	Journal func(Step)
 }
 
-// What a config means that says nothing.
+// The defaults of a Config.
 const (
 	defaultLease    = 15 * time.Minute
 	defaultAttempts = 3
 )
 
-// The middlewares of a host, whose names begin so that nobody else's do.
+// The names of the host's own middlewares. No other middleware's name may begin with the prefix.
 const (
 	ownPrefix      = "session-"
 	nameDeliver    = ownPrefix + "deliver"
@@ -121,10 +125,10 @@ const (
 	nameDispatch   = ownPrefix + "dispatch"
 	nameDispatched = ownPrefix + "nested"
 	nameMerge      = ownPrefix + "merge"
-	nameCollect    = ownPrefix + "collect" // on ack
+	nameCollect    = ownPrefix + "collect" // the on-ack handler
 )
 
-// NewHost makes a host. The error is E_INVALID_SESSION_CONFIG, with every fault (SES-1).
+// NewHost makes a host. The error is E_INVALID_SESSION_CONFIG and lists every fault (SES-1).
 func NewHost(c Config) (*Host, error) {
 	c.Keys, c.Providers, c.Channels = slices.Clone(c.Keys), slices.Clone(c.Providers), maps.Clone(c.Channels)
 	if c.Agent.Clock == nil {
@@ -151,14 +155,14 @@ func NewHost(c Config) (*Host, error) {
 	h.held = h.planned && c.Store.Holds(c.Agent.Storage)
 	h.agent = h.agentOf(c.Agent)
 	runner, err := adk.NewRunner(h.agent)
-	if err != nil { // which Wrap has made of a storage that was whole
+	if err != nil { // Wrap made an incomplete storage of a complete one
 		return nil, &adk.Error{Code: adk.E_INVALID_SESSION_CONFIG, Message: "Wrap gives no storage", Cause: err}
 	}
 	h.runner = runner
 	return h, nil
 }
 
-// check finds what is wrong with a config.
+// check adds the faults of a config to f.
 func (c Config) check(f *faults) {
 	if _, err := adk.NewRunner(c.Agent); err != nil {
 		if whole, ok := errors.AsType[*adk.Error](err); ok {
@@ -214,7 +218,7 @@ func middlewareNames(c adk.Config) (names []string) {
 	return names
 }
 
-// checkKeys holds the keys against one another: the stash nests, so no name may lie below
+// checkKeys compares the keys with one another. The stash nests at dots, so no name may lie below
 // another one.
 func (c Config) checkKeys(f *faults) {
 	seen := map[string]bool{}
@@ -257,7 +261,7 @@ func cutLast(name string) (above, last string, found bool) {
 	return name[:at], name[at+1:], true
 }
 
-// checkProviders holds the providers against one another.
+// checkProviders checks the providers' names, and that each comes after those it needs.
 func (c Config) checkProviders(f *faults) {
 	before := map[string]bool{}
 	for i, provider := range c.Providers {
@@ -281,7 +285,7 @@ func (c Config) checkProviders(f *faults) {
 	}
 }
 
-// agentOf is the agent with the host's own middlewares and its storage in place.
+// agentOf returns the agent with the host's own middlewares added and its storage replaced.
 func (h *Host) agentOf(c adk.Config) adk.Config {
 	staged := storages.Of(newStage(h, c.Storage))
 	if h.config.Wrap != nil {
@@ -294,9 +298,9 @@ func (h *Host) agentOf(c adk.Config) adk.Config {
 	return c
 }
 
-// Agent is what the host's runner is made of: for replays, as replay.Live.Config. In a turn
-// that no host has claimed, nothing that it stores reaches a storage, and no session is
-// touched (SES-33).
+// Agent returns the config of the host's runner. It is for replays, as replay.Live.Config. In a
+// turn that no host has claimed, what the turn stores reaches no storage, and no session is touched
+// (SES-33).
 func (h *Host) Agent() adk.Config { return h.agent }
 
 // String names a host where it is printed.

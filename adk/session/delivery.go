@@ -15,25 +15,25 @@ import (
 	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 
-// The bounds of what a session takes (SES-29).
+// The limits of a session (SES-29).
 const (
-	MaxPayload   = 1 << 20   // bytes of a delivery's payload
+	MaxPayload   = 1 << 20   // bytes of a delivery's payload, channel state, auth or initiator, each
 	MaxBag       = 1 << 20   // bytes of all values of a session
 	MaxSnapshot  = 256 << 10 // bytes of a provider's snapshot
 	MaxUnsettled = 10_000    // unsettled deliveries of a session
 )
 
-// MaxRetryPause is how long an attempt waits for at most after one that failed (SES-21).
+// MaxRetryPause is the longest pause between a failed attempt and the next one (SES-21).
 const MaxRetryPause = 5 * time.Minute
 
-// SessionID names a session: texts of UTF-8 without NUL of at most storage.MaxID bytes. The
+// SessionID names a session. Both texts are UTF-8 without NUL of at most storage.MaxID bytes. The
 // tenant may be empty.
 type SessionID struct {
 	Tenant  string `json:"tenant,omitempty"`
 	Session string `json:"session"`
 }
 
-// String is the id as messages show it.
+// String formats the id for messages.
 func (id SessionID) String() string {
 	if id.Tenant == "" {
 		return fmt.Sprintf("session %.64q", id.Session)
@@ -47,30 +47,31 @@ type DeliveryID struct {
 	Delivery string `json:"delivery"`
 }
 
-// String is the id as messages show it.
+// String formats the id for messages.
 func (id DeliveryID) String() string {
 	return fmt.Sprintf("delivery %.64q of %s", id.Delivery, id.SessionID)
 }
 
 // Delivery is one input for a session (SES-9).
 type Delivery struct {
-	// Tenant and Session name the session, which begins with its first delivery. Session
-	// is required, and Tenant where the agent's storage is strict, as databases are.
+	// Tenant and Session name the session, which begins with its first delivery. Session is
+	// required; so is Tenant if the agent's storage is strict, as databases are.
 	Tenant, Session string
-	// ID is the sender's own, required: the same id is the same input, however often it
+	// ID is chosen by the sender; required. The same id means the same input, however often it
 	// comes.
 	ID string
-	// Kind is that of the session's channel, required.
+	// Kind is the kind of the session's channel; required.
 	Kind string
-	// ChannelState is what the channel is made from, fixed with the first delivery; empty
-	// in a later one means the same. JSON; empty in the first one is null.
+	// ChannelState is the JSON that the channel is made from. The first delivery fixes it: empty
+	// means null there, and in a later delivery it means the fixed state.
 	ChannelState json.RawMessage
-	// Payload is for the channel: JSON of at most MaxPayload bytes, required.
+	// Payload is the input for the channel: JSON of at most MaxPayload bytes; required.
 	Payload json.RawMessage
-	// Auth is who sends this delivery, and Initiator who began the session: that of the
-	// first delivery, or else its Auth. JSON, each may be empty.
+	// Auth says who sends this delivery, Initiator who began the session. The session keeps the
+	// Initiator of its first delivery, or that delivery's Auth if there is none. Both are JSON and
+	// may be empty.
 	Auth, Initiator json.RawMessage
-	// Parent is the delivery that this one was made by; the zero value is none.
+	// Parent is the delivery whose turn made this one; the zero value means none.
 	Parent DeliveryID
 }
 
@@ -80,11 +81,11 @@ func (d Delivery) SessionID() SessionID { return SessionID{d.Tenant, d.Session} 
 // DeliveryID names the delivery.
 func (d Delivery) DeliveryID() DeliveryID { return DeliveryID{d.SessionID(), d.ID} }
 
-// Digest tells payloads apart: the SHA-256 of the payload without blanks between its
-// tokens, in lowercase hexadecimal.
+// Digest identifies the payload: the SHA-256, in lowercase hexadecimal, of the payload without
+// blanks between its tokens.
 func (d Delivery) Digest() string { return digestOf(d.Payload) }
 
-// digestOf is the SHA-256 of compact JSON.
+// digestOf returns the SHA-256 of compacted JSON.
 func digestOf(raw json.RawMessage) string {
 	var compact bytes.Buffer
 	if json.Compact(&compact, raw) != nil {
@@ -94,7 +95,7 @@ func digestOf(raw json.RawMessage) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Check is the error E_INVALID_DELIVERY with every fault of a delivery, or nil.
+// Check returns E_INVALID_DELIVERY with every fault of the delivery, or nil.
 func (d Delivery) Check() error {
 	f := faults{code: adk.E_INVALID_DELIVERY}
 	f.id("Tenant", d.Tenant, false)
@@ -123,8 +124,8 @@ func (d Delivery) Check() error {
 	return f.err()
 }
 
-// named puts before an error of a store whose it is, since a database does not know: an error
-// of the host, or of the rules of all stores, says so itself.
+// named adds the session's or delivery's name to an error of a store, since a database does not
+// know it. Errors of the host, and of the rules that all stores share, have the name already.
 func named(what fmt.Stringer, err error) error {
 	if err == nil || isRefused(err) {
 		return err
@@ -132,7 +133,7 @@ func named(what fmt.Stringer, err error) error {
 	return fmt.Errorf("session: %s: %w", what, err)
 }
 
-// DeliveryState is how far a delivery has come.
+// DeliveryState is how far a delivery has got.
 type DeliveryState string
 
 // The states. Committed and failed deliveries are settled: they never run again.
@@ -142,32 +143,32 @@ const (
 	Failed    DeliveryState = "failed"
 )
 
-// Settled reports whether the delivery is done with.
+// Settled reports whether the delivery will never run again.
 func (s DeliveryState) Settled() bool { return s == Committed || s == Failed }
 
-// Outcome is what became of a delivery that is settled.
+// Outcome is the result of a settled delivery.
 type Outcome struct {
 	Delivery DeliveryID
-	// Seq is its place among the session's deliveries, from 1.
+	// Seq is the delivery's number within the session, from 1.
 	Seq   int64
 	State DeliveryState
-	// Duplicate says that it had been settled before it came this time.
+	// Duplicate says that the delivery was settled already when it came this time.
 	Duplicate bool
-	// Attempt is the attempt that settled it, from 1, and TurnID that one's turn; empty
-	// where no turn was run.
+	// Attempt is the number, from 1, of the attempt that settled the delivery, and TurnID the turn
+	// of that attempt; empty if no turn was run.
 	Attempt int
 	TurnID  string
-	// Revision is how many deliveries the session had committed, this one among them; 0 of
-	// a failed one.
+	// Revision is how many deliveries the session has committed, including this one; 0 for a failed
+	// delivery.
 	Revision int64
-	// Code is why it failed: the outermost code of the last attempt's error.
+	// Code says why the delivery failed: the outermost code of the last attempt's error.
 	Code adk.Code
-	// OutputFailed says that the turn's output failed, or was aborted, after the answer was
-	// acked; the delivery is committed all the same.
+	// OutputFailed says that turn output failed or was aborted after the answer was acked. The
+	// delivery is committed all the same.
 	OutputFailed bool
 }
 
-// faults gathers what is wrong with an input.
+// faults collects what is wrong with an input.
 type faults struct {
 	code adk.Code
 	all  []adk.Fault
@@ -177,7 +178,7 @@ func (f *faults) add(path, format string, args ...any) {
 	f.all = append(f.all, adk.Fault{Path: path, Message: fmt.Sprintf(format, args...)})
 }
 
-// id checks a name that databases have to hold.
+// id checks a name that databases have to be able to store.
 func (f *faults) id(path, name string, required bool) {
 	switch {
 	case name == "" && required:
@@ -189,7 +190,7 @@ func (f *faults) id(path, name string, required bool) {
 	}
 }
 
-// err is the one error of all faults, or nil.
+// err returns one error with all faults, or nil.
 func (f *faults) err() error {
 	if len(f.all) == 0 {
 		return nil
@@ -201,14 +202,14 @@ func (f *faults) err() error {
 	return &adk.Error{Code: f.code, Message: strings.Join(texts, "; "), Faults: f.all}
 }
 
-// sameJSON reports whether two JSON texts say the same: members in any order, numbers as
-// they are written. Nothing is null.
+// sameJSON reports whether two JSON texts have the same meaning: the order of members does not
+// count, numbers are compared as they are written, and an empty text is null.
 func sameJSON(a, b json.RawMessage) bool {
 	return bytes.Equal(Canonical(a), Canonical(b))
 }
 
-// Canonical is a JSON text in one form: members sorted by their names, no blanks, numbers as
-// they are written. Nothing is null, and what is no JSON stays as it is.
+// Canonical returns a JSON text in one form: members sorted by name, no blanks, numbers as they are
+// written. An empty text becomes null; a text that is not JSON is returned unchanged.
 func Canonical(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {
 		return json.RawMessage("null")
@@ -226,5 +227,5 @@ func Canonical(raw json.RawMessage) json.RawMessage {
 	return text
 }
 
-// asMillis is a time as stores keep it: UTC, in whole milliseconds.
+// asMillis returns a time as stores keep it: UTC, in whole milliseconds.
 func asMillis(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }

@@ -19,52 +19,52 @@ import (
 // the sessions of a store.
 type Host struct {
 	config  Config
-	agent   adk.Config // with the host's own parts
+	agent   adk.Config // with the host's own middlewares and storage
 	runner  *adk.Runner
 	keys    map[string]*keyInfo
 	plan    storage.Plan // of the agent's storage, if planned
 	planned bool
 	held    bool // the store writes the records itself
 
-	company company // the attempts under way
+	company company // admits the attempts under way
 
 	mu      sync.Mutex
 	turns   map[string]*turn // under way, by their ids
 	places  map[SessionID]*place
-	refused map[SessionID]time.Time // another release has to settle them, since when
-	// stalled are sessions at which the last visit got nowhere, by when that was: by the number
-	// of such visits. resumed is how many visits Resume has made.
+	refused map[SessionID]time.Time // sessions that only another release can settle, by when that was noted
+	// stalled has the sessions whose last visit failed, with the number of that failed visit (see
+	// stalls): the lowest was tried the longest ago. resumed counts the visits of Resume.
 	stalled         map[SessionID]int64
 	stalls, resumed int64
-	// acceptances is what there is still to be known of acceptances when an attempt begins.
+	// acceptances has what the journal may still have to hear of an acceptance when an attempt
+	// begins.
 	acceptances map[DeliveryID]acceptance
 	counts      Counters
 
-	told  sync.Mutex // held while the journal hears a step
+	told  sync.Mutex // held while the journal is called
 	steps int64
 }
 
-// Counters are what a host has seen since it began.
+// Counters count what a host has seen since it began.
 type Counters struct {
-	// LeaseLosses are attempts that another host took over, Retries those that failed and
-	// were not the last, and NotifyFailures errors of Config.Notify.
+	// LeaseLosses counts attempts whose session another host took over, Retries failed attempts
+	// that were not the last, and NotifyFailures errors of Config.Notify.
 	LeaseLosses, Retries, NotifyFailures int64
 }
 
 const (
-	// ending is how long a host tries to keep what became of an attempt when its
-	// caller has left.
+	// ending is how long a host tries to store the result of an attempt after its caller has left.
 	ending = 10 * time.Second
-	// firstPause is how long a host waits before it asks again for a session that another
-	// one has; each pause is twice as long, up to lastPause.
+	// firstPause is how long a host waits before it asks again for a session that another host has
+	// claimed. Each pause is twice as long as the one before, up to lastPause.
 	firstPause, lastPause = 50 * time.Millisecond, 2 * time.Second
-	// firstRetry is how long the second attempt waits; each is twice as long, up to
-	// MaxRetryPause.
+	// firstRetry is the pause before the second attempt. Each pause is twice as long as the one
+	// before, up to MaxRetryPause.
 	firstRetry = time.Second
 )
 
-// lasting is the context in which it is kept what became of an attempt: it ends when ctx has
-// ended for so long. Who waits for a store is not given up while its caller waits too.
+// lasting returns a context for storing the result of an attempt. It ends when ctx has been over
+// for the time ending; as long as the caller still waits, so does the host.
 func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
 	kept, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
@@ -81,18 +81,19 @@ func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
 
 func (h *Host) now() time.Time { return h.config.Agent.Clock.Now() }
 
-// Deliver brings a delivery to its end: it is accepted, and runs when those before it in its
-// session are settled. One that was settled before gives its outcome, with Duplicate. A
-// delivery that failed for good is an outcome too; an error says what kept it from being
-// settled, or its records from being written where the store does not hold them, and it may be
-// delivered again, or resumed. It waits for what is under way in its session. Called with the context
-// of a turn of that session, or of its Config.Notify, it would wait for itself: the delivery is
-// accepted then, for Resume to settle, and the error is E_SESSION_BUSY. A child (Delegate) has
-// a session of its own.
+// Deliver runs a delivery until it is settled. It accepts the delivery, which runs when those
+// before it in its session are settled. A delivery that was settled before gives its stored
+// outcome, with Duplicate set. A delivery that failed for good is an outcome too. An error says
+// what kept the delivery from being settled, or its records from being written if the store does
+// not hold them; the caller may deliver it again, or leave it to Resume.
+//
+// Deliver waits for what is under way in the session. If ctx belongs to a turn of that session, or
+// to its Config.Notify, Deliver would wait for itself: it then stores the delivery, for Resume to
+// settle, and returns E_SESSION_BUSY. A child (Delegate) has a session of its own.
 //
 // Errors are E_INVALID_DELIVERY, those of Store.Accept, E_SESSION_BUSY with NoWait and as above,
-// E_SESSION_UNKNOWN_CHANNEL, E_SESSION_STATE_NEWER, E_INVALID_SESSION_STATE of what
-// nobody can read, those of the store, and the cause of ctx, which the turn is given too.
+// E_SESSION_UNKNOWN_CHANNEL, E_SESSION_STATE_NEWER, E_INVALID_SESSION_STATE for stored state that
+// cannot be read, those of the store, and the cause of ctx, which the turn gets too.
 func (h *Host) Deliver(ctx context.Context, d Delivery) (Outcome, error) {
 	if err := h.check(d); err != nil {
 		return Outcome{}, err
@@ -104,7 +105,7 @@ func (h *Host) Deliver(ctx context.Context, d Delivery) (Outcome, error) {
 	return o, err
 }
 
-// check is the error of a delivery that the host cannot run, or nil.
+// check returns the error of a delivery that the host cannot run, or nil.
 func (h *Host) check(d Delivery) error {
 	if err := d.Check(); err != nil || d.Tenant != "" || !h.planned || !h.plan.Strict() {
 		return err
@@ -132,8 +133,8 @@ func (h *Host) acceptAndSettle(ctx context.Context, d Delivery) (Outcome, error)
 	return a.Outcome, nil
 }
 
-// start accepts a delivery. Where nobody is at its session, a visit to it has begun with the
-// first attempt; otherwise there is none.
+// start accepts a delivery. If no other call is at work on its session, start also begins a visit
+// with the first attempt; otherwise v is nil.
 func (h *Host) start(ctx context.Context, d Delivery) (a Accepted, v *visit, err error) {
 	leave, err := h.enter(ctx, d.SessionID(), false)
 	var g *guest
@@ -142,7 +143,7 @@ func (h *Host) start(ctx context.Context, d Delivery) (a Accepted, v *visit, err
 			leave()
 		}
 	}
-	if g == nil { // another call of this host is there, or an attempt that is to be alone
+	if g == nil { // another call of this host is at the session, or an attempt has to be alone
 		a, err = h.keep(ctx, d)
 		return a, nil, err
 	}
@@ -164,8 +165,8 @@ func (h *Host) start(ctx context.Context, d Delivery) (a Accepted, v *visit, err
 	return s.Accepted, v, err
 }
 
-// recant gives back an attempt that the store may have begun without having said so, as where
-// its caller has left: nobody else could run the delivery until the lease is over.
+// recant gives back an attempt that the store may have begun without having answered, for example
+// since the caller has left. Otherwise no host could run the delivery until the lease is over.
 func (h *Host) recant(ctx context.Context, id DeliveryID) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ending)
 	defer cancel()
@@ -178,27 +179,27 @@ func (h *Host) recant(ctx context.Context, id DeliveryID) {
 	}
 	c := Claim{SessionID: id.SessionID, Owner: h.config.Name, Epoch: a.Epoch}
 	if h.config.Store.Fail(ctx, c, Failure{Delivery: id.Delivery, Attempt: a.Attempts, GiveBack: true, At: asMillis(h.now())}) == nil {
-		_ = h.config.Store.Release(ctx, c) // else it ends by itself
+		_ = h.config.Store.Release(ctx, c) // if this fails, the lease ends by itself
 	}
 }
 
-// isUnanswered reports whether a store has not said what became of a call.
+// isUnanswered reports whether an error leaves open what the store has done.
 func isUnanswered(err error) bool { return err != nil && !errors.As(err, new(*adk.Error)) }
 
-// acceptance is what a host knows of the acceptance of a delivery; the zero value is nothing.
+// acceptance is what a host knows about the acceptance of a delivery; the zero value means nothing.
 type acceptance int
 
 const (
 	doubted acceptance = iota + 1 // the store may have accepted it, though it has not answered
-	told                          // of one that another delivery has made: the journal has it
+	told                          // the journal has the acceptance of a delivery that another delivery's turn made
 )
 
-// mostAcceptances bounds what is remembered of a store that is away for long, and of what
-// other hosts run.
+// mostAcceptances bounds what the host remembers, since a store may be away for long, and other
+// hosts may run what this one remembers.
 const mostAcceptances = 10_000
 
-// doubt notes that nobody has said whether a delivery was accepted: its acceptance is told when
-// the host sees it next.
+// doubt notes that the store did not say whether it accepted a delivery. The journal gets the
+// acceptance when the host sees the delivery next.
 func (h *Host) doubt(id DeliveryID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -211,15 +212,15 @@ func (h *Host) remember(id DeliveryID, what acceptance) {
 	}
 }
 
-// recall is what was remembered of a delivery, which is forgotten.
+// recall returns and forgets what was remembered of a delivery.
 func (h *Host) recall(id DeliveryID) acceptance {
 	was := h.acceptances[id]
 	delete(h.acceptances, id)
 	return was
 }
 
-// tellAccepted tells that a delivery was accepted, if the host has done that, or may have.
-// Another one may have told it too.
+// tellAccepted journals the acceptance of a delivery if this host made it (did), or may have made
+// it. Another host may have journaled it too.
 func (h *Host) tellAccepted(a Accepted, did bool) {
 	h.mu.Lock()
 	was := h.recall(a.DeliveryID())
@@ -233,8 +234,9 @@ func (h *Host) tellAccepted(a Accepted, did bool) {
 	}
 }
 
-// tellBegun tells that a delivery was accepted whose attempt of a number begins, if the host
-// may have accepted it, or if another delivery has made it and nobody else may have told.
+// tellBegun journals the acceptance of a delivery whose attempt begins with the given number. It
+// does so if this host may have accepted the delivery, or if another delivery's turn made it, this
+// is the first attempt, and this host has not journaled it yet.
 func (h *Host) tellBegun(a Accepted, number int) {
 	h.mu.Lock()
 	was := h.recall(a.DeliveryID())
@@ -248,8 +250,8 @@ func (h *Host) tellAcceptance(a Accepted) {
 	h.tell(Step{Kind: StepAccepted, SessionID: a.SessionID(), Delivery: a.ID, Seq: a.Seq, Payload: a.Digest()})
 }
 
-// await visits the session until the delivery is settled, and begins with a visit that is
-// under way already, if one is.
+// await visits the session until the delivery is settled. It begins with v, a visit that is under
+// way already, unless v is nil.
 func (h *Host) await(ctx context.Context, a Accepted, v *visit) (o Outcome, err error) {
 	itself := isSettling(ctx, a.SessionID())
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
@@ -298,7 +300,7 @@ func erasedError(id SessionID) error {
 	return &adk.Error{Code: adk.E_SESSION_ERASED, Message: id.String() + " was erased"}
 }
 
-// pause lets time pass by the config's clock.
+// pause waits for d by the config's clock, or until ctx is done.
 func (h *Host) pause(ctx context.Context, d time.Duration) error {
 	over := make(chan struct{})
 	stop := h.config.Agent.Clock.AfterFunc(d, func() { close(over) })
@@ -311,11 +313,11 @@ func (h *Host) pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Resume settles up to limit deliveries that others have left: those of hosts that are gone,
-// retries that are due, outcomes that nobody was told. It goes to no more sessions than that, and
-// waits for nobody. An error joins what kept sessions from going on; the others were settled all
-// the same. Where it got nowhere before, for an error or as Notify failed, it goes after the
-// others, but for one visit of eight.
+// Resume settles up to limit deliveries that are left over: accepted ones, those of hosts that
+// ended, due retries, and outcomes that were not notified yet. It visits at most limit sessions and
+// waits for none that is busy. The error joins what kept sessions from going on; the others were
+// settled all the same. Sessions whose last visit failed, by an error or because Notify failed,
+// come after the others, except that every eighth visit goes to one of them.
 func (h *Host) Resume(ctx context.Context, limit int) (settled int, err error) {
 	var failures []error
 	visited := map[SessionID]bool{}
@@ -350,10 +352,10 @@ func (h *Host) Resume(ctx context.Context, limit int) (settled int, err error) {
 	return settled, errors.Join(failures...)
 }
 
-// mostStalled and mostRefused bound what is remembered of sessions that get nowhere.
+// mostStalled and mostRefused bound how many sessions that cannot go on the host remembers.
 const mostStalled, mostRefused = 10_000, 10_000
 
-// refuses notes whether a session is one that another release has to settle.
+// refuses notes whether only another release can settle a session.
 func (h *Host) refuses(id SessionID, ok bool) {
 	now := h.now()
 	h.mu.Lock()
@@ -367,7 +369,7 @@ func (h *Host) refuses(id SessionID, ok bool) {
 	}
 }
 
-// stall notes that a visit to a session got nowhere, the latest of all.
+// stall notes that a visit to a session failed. The session now counts as the one tried last.
 func (h *Host) stall(id SessionID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -384,20 +386,22 @@ func (h *Host) goesTo() {
 	h.resumed++
 }
 
-// goesOn notes that a session gets somewhere.
+// goesOn notes that a session is no longer stalled.
 func (h *Host) goesOn(id SessionID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.stalled, id)
 }
 
-// everyStalled is how many visits of Resume there are for one to a session that got nowhere, so
-// that neither those nor the others keep it from the rest.
+// everyStalled says that every eighth visit of Resume goes to a stalled session, so that neither
+// stalled sessions nor the others starve.
 const everyStalled = 8
 
-// inTurn gives the sessions that are pending and were not visited, in the order in which to go to
-// them: the longest waiting first, and of those that got nowhere the one that was tried the
-// longest ago. Where these are the whole, what else got nowhere is another host's now, or done.
+// inTurn returns the pending sessions that were not visited yet, in the order in which Resume
+// visits them. Sessions come in the order of pending, the longest waiting first; stalled sessions
+// come after them, the one that was tried longest ago first, except for every eighth visit. If
+// pending is the whole list (whole), inTurn forgets stalled sessions that are not in it: another
+// host has them now, or they are done.
 func (h *Host) inTurn(pending []SessionID, whole bool, visited map[SessionID]bool) (all []SessionID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -428,8 +432,9 @@ func (h *Host) inTurn(pending []SessionID, whole bool, visited map[SessionID]boo
 	return all
 }
 
-// setBack is how many sessions there may be before those that Resume goes to first. Those that were
-// refused long ago are none any more: they may be well again, though nobody has said so.
+// setBack returns how many pending sessions may come before the ones that Resume has to visit
+// first. It forgets sessions that were refused MaxRetryPause ago: they may work again, and no event
+// says so.
 func (h *Host) setBack() int {
 	now := h.now()
 	h.mu.Lock()
@@ -441,13 +446,14 @@ func (h *Host) setBack() int {
 	return len(h.refused) + len(h.stalled)
 }
 
-// place is where the calls for one session meet within a host.
+// place is where the calls for one session wait for one another within a host.
 type place struct {
 	token chan struct{}
 	users int
 }
 
-// enter waits until no other call of this host is at the session.
+// enter waits until no other call of this host works on the session. Without wait it returns
+// E_SESSION_BUSY instead.
 func (h *Host) enter(ctx context.Context, id SessionID, wait bool) (leave func(), err error) {
 	h.mu.Lock()
 	p := h.places[id]
@@ -489,7 +495,7 @@ func (h *Host) count(what func(*Counters)) {
 	what(&h.counts)
 }
 
-// Counters are what the host has seen since it began.
+// Counters returns what the host has seen since it began.
 func (h *Host) Counters() Counters {
 	h.mu.Lock()
 	defer h.mu.Unlock()

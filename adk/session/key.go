@@ -15,31 +15,32 @@ import (
 	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 
-// defaultMaxBytes is how many bytes a value has where its key says nothing.
+// defaultMaxBytes is KeyInit.MaxBytes if that is 0.
 const defaultMaxBytes = 64 << 10
 
 // KeyInit is what a key is made from.
 type KeyInit struct {
 	// Name is required: dotted, such as "myapp.tenant".
 	Name string
-	// Schema is the JSON Schema of the value; nil is that of T. An object that lists its
-	// properties refuses others, as with tools.
+	// Schema is the JSON Schema of the value; nil means the one derived from T. An object that
+	// lists its properties accepts no others, as with tools.
 	Schema json.RawMessage
-	// Version is that of the value's shape; 0 means 1. It rises with every new field too, also
-	// an optional one, while hosts of an earlier release run: such a host reads the value into
-	// its own type and writes it back without the field, and nothing says so. Of a higher
-	// version it leaves the session alone (E_SESSION_STATE_NEWER), for hosts that know it. To
-	// roll a field out with nobody waiting, and under the same version, have a first release
-	// carry it and a second one, when no host is without it, set it.
+	// Version is the version of the value's shape; 0 means 1. Raise it for every new field, even an
+	// optional one, if hosts of an earlier release still run: such a host would read the value into
+	// its own type and write it back without the field, and nothing would report the loss. A host
+	// does not touch a session whose value has a higher version than it knows
+	// (E_SESSION_STATE_NEWER); hosts that know it settle that session. To add a field under the
+	// same version, with no session waiting, let a first release read and write the field without
+	// setting it, and a second one set it when every host runs the first.
 	Version int
-	// Upgrade makes a value of version from one of version from+1. It is required above
-	// version 1, and a value may pass through it several times.
+	// Upgrade converts a value of version from to version from+1. It is required above version 1.
+	// An old value passes through it once for each version in between.
 	Upgrade func(from int, old json.RawMessage) (json.RawMessage, error)
-	// MaxBytes is how long the value's JSON may be; 0 means 64 KiB.
+	// MaxBytes is the greatest length of the value's JSON; 0 means 64 KiB.
 	MaxBytes int
 }
 
-// Key is the name of a value that a session keeps between its turns. A host has to know it
+// Key names a value that a session keeps between its turns. The host has to know the key
 // (Config.Keys). Keys are safe for concurrent use.
 type Key[T any] struct{ keyInfo }
 
@@ -56,11 +57,11 @@ type keyInfo struct {
 type AnyKey interface {
 	// Name is the name that the key was made with.
 	Name() string
-	// durable is nil for a runtime key.
+	// durable is nil for a RuntimeKey.
 	durable() *keyInfo
 }
 
-// NewKey makes a key for values of type T. The error is E_INVALID_SESSION_KEY, with every
+// NewKey makes a key for values of type T. The error is E_INVALID_SESSION_KEY and lists every
 // fault.
 func NewKey[T any](init KeyInit) (*Key[T], error) {
 	f := faults{code: adk.E_INVALID_SESSION_KEY}
@@ -92,7 +93,7 @@ func NewKey[T any](init KeyInit) (*Key[T], error) {
 	return k, nil
 }
 
-// keyName checks the name of a key: its segments are names in the stash.
+// keyName checks the name of a key, whose segments are names in the stash.
 func (f *faults) keyName(name string) {
 	f.id("Name", name, true)
 	if name == "" {
@@ -106,7 +107,7 @@ func (f *faults) keyName(name string) {
 	}
 }
 
-// segmentFault says why a name cannot stand between dots.
+// segmentFault says why a text cannot be a segment of a name, or returns "".
 func segmentFault(segment string) string {
 	switch {
 	case segment == "":
@@ -124,10 +125,10 @@ func (k *keyInfo) durable() *keyInfo { return k }
 
 func (k *keyInfo) path() string { return stashContext + "." + k.name }
 
-// Get is the value, for the caller to keep. Where there is none it is E_SESSION_KEY_ABSENT.
+// Get returns a copy of the value. If there is none, the error is E_SESSION_KEY_ABSENT.
 func (k *Key[T]) Get(h Stasher) (T, error) { return get(k.name, h, k.Find) }
 
-// get is the value that find finds, and an error where there is none.
+// get returns the value that find finds, and an error if there is none.
 func get[T any](name string, h Stasher, find func(Stasher) (T, bool, error)) (T, error) {
 	value, found, err := find(h)
 	if err == nil && !found {
@@ -136,10 +137,10 @@ func get[T any](name string, h Stasher, find func(Stasher) (T, bool, error)) (T,
 	return value, err
 }
 
-// Find is the value, for the caller to keep; found reports whether there is one. One of an
-// earlier version is upgraded, and stays as it is in the session until somebody sets it.
-// Errors are E_SESSION_OUTSIDE, E_INVALID_SESSION_STATE, and of what an upgrade has made
-// E_INVALID_SESSION_VALUE.
+// Find returns a copy of the value; found reports whether there is one. A value of an earlier
+// version is upgraded for the caller; the session keeps the old form until the next Set. Errors are
+// E_SESSION_OUTSIDE, E_INVALID_SESSION_STATE, and E_INVALID_SESSION_VALUE if the upgraded value
+// does not match the schema.
 func (k *Key[T]) Find(h Stasher) (value T, found bool, err error) {
 	if err := within(h); err != nil {
 		return value, false, err
@@ -163,7 +164,7 @@ func (k *Key[T]) Find(h Stasher) (value T, found bool, err error) {
 	return value, true, nil
 }
 
-// upgraded is the value in the version of the key.
+// upgraded returns the value in the key's version.
 func (k *keyInfo) upgraded(held Value) (json.RawMessage, error) {
 	if held.Version > k.version {
 		return nil, k.newer(held)
@@ -186,7 +187,7 @@ func (k *keyInfo) newer(held Value) error {
 	return &adk.Error{Code: adk.E_SESSION_STATE_NEWER, Message: fmt.Sprintf("%q is of version %d, this host knows %d", k.name, held.Version, k.version)}
 }
 
-// check is why the key does not take a value, or nil.
+// check returns why the key does not accept a value, or nil.
 func (k *keyInfo) check(body json.RawMessage) error {
 	if len(body) > k.maxBytes {
 		return &adk.Error{Code: adk.E_SESSION_TOO_LARGE, Message: fmt.Sprintf("the value of %q has %d bytes, want at most %d", k.name, len(body), k.maxBytes)}
@@ -205,10 +206,10 @@ func (k *keyInfo) check(body json.RawMessage) error {
 // Has reports whether there is a value.
 func (k *Key[T]) Has(h Stasher) bool { return h.Stash().Has(k.path()) }
 
-// Set keeps a value. Errors are E_INVALID_SESSION_VALUE, E_SESSION_TOO_LARGE,
-// E_SESSION_SEALED after the ack of the dispatch and in one whose changes nobody keeps, and
-// E_SESSION_OUTSIDE. What a dispatch sets is kept if it is acked, what a turn sets if it
-// comes to its output.
+// Set sets the value. Errors are E_INVALID_SESSION_VALUE, E_SESSION_TOO_LARGE, E_SESSION_OUTSIDE,
+// and E_SESSION_SEALED: after the ack of the dispatch, and in a dispatch whose changes are not
+// kept. What a dispatch sets is kept if the dispatch is acked; what a turn sets is kept if the turn
+// reaches turn output.
 func (k *Key[T]) Set(h Stasher, value T) error {
 	body, err := unescaped.Marshal(value)
 	if err != nil {
@@ -227,8 +228,8 @@ func (k *Key[T]) Set(h Stasher, value T) error {
 	return k.write(h, leaf)
 }
 
-// write changes the leaf of the key, and nil removes it. A dispatch can be sealed by another
-// strand meanwhile, which may not have seen the change.
+// write changes the leaf of the key; nil removes it. It checks the seal again after writing, since
+// another strand may seal the dispatch meanwhile, without having seen the change.
 func (k *keyInfo) write(h Stasher, leaf any) error {
 	if err := writable(h); err != nil {
 		return err
@@ -239,7 +240,7 @@ func (k *keyInfo) write(h Stasher, leaf any) error {
 	return writable(h)
 }
 
-// Ensure is the value, or where there is none what value gives, which is then set.
+// Ensure returns the value. If there is none, it calls value and sets the result.
 func (k *Key[T]) Ensure(h Stasher, value func() T) (T, error) {
 	held, found, err := k.Find(h)
 	if found || err != nil {
@@ -252,7 +253,7 @@ func (k *Key[T]) Ensure(h Stasher, value func() T) (T, error) {
 	return made, nil
 }
 
-// Delete removes the value. An absent one is no error; others are those of Set.
+// Delete removes the value. Deleting an absent value is no error; errors are those of Set.
 func (k *Key[T]) Delete(h Stasher) error {
 	if err := writable(h); err != nil || !k.Has(h) {
 		return err
@@ -260,7 +261,7 @@ func (k *Key[T]) Delete(h Stasher) error {
 	return k.write(h, nil)
 }
 
-// writable is why nothing that a handle sets is kept, or nil.
+// writable returns why nothing that is set through the handle is kept, or nil.
 func writable(h Stasher) error {
 	if err := within(h); err != nil {
 		return err
@@ -282,15 +283,16 @@ func writable(h Stasher) error {
 	return &adk.Error{Code: adk.E_SESSION_SEALED, Message: message}
 }
 
-// RuntimeKey is the name of a value of one turn: providers make it, whoever comes after
-// them asks for it, and the next turn begins without it. It can be any Go value. A trace
-// cannot hold it, and a replay has it where what makes it is live.
+// RuntimeKey names a value that lives for one turn: a provider makes it, later code of the turn
+// gets it, and the next turn begins without it. It can be any Go value. A trace cannot hold it, so
+// a replay has it only if the code that makes it runs live.
 type RuntimeKey[T any] struct{ name string }
 
-// runtimeValue is a value that the stash shares: it copies maps and slices otherwise.
+// runtimeValue holds a value by pointer, so that the stash shares it; the stash would copy maps and
+// slices.
 type runtimeValue[T any] struct{ value T }
 
-// NewRuntimeKey makes a key by a name like that of a Key. The error is
+// NewRuntimeKey makes a key by a name of the same form as that of a Key. The error is
 // E_INVALID_SESSION_KEY.
 func NewRuntimeKey[T any](name string) (*RuntimeKey[T], error) {
 	f := faults{code: adk.E_INVALID_SESSION_KEY}
@@ -307,11 +309,11 @@ func (k *RuntimeKey[T]) durable() *keyInfo { return nil }
 
 func (k *RuntimeKey[T]) path() string { return stashRuntime + "." + k.name }
 
-// Get is the value. Where there is none it is E_SESSION_KEY_ABSENT.
+// Get returns the value. If there is none, the error is E_SESSION_KEY_ABSENT.
 func (k *RuntimeKey[T]) Get(h Stasher) (T, error) { return get(k.name, h, k.Find) }
 
-// Find is the value; found reports whether there is one. In a replay of a recorded value
-// there is none.
+// Find returns the value; found reports whether there is one. A replay does not restore a recorded
+// value.
 func (k *RuntimeKey[T]) Find(h Stasher) (value T, found bool, err error) {
 	if err := within(h); err != nil {
 		return value, false, err
@@ -328,7 +330,7 @@ func (k *RuntimeKey[T]) Has(h Stasher) bool {
 	return found
 }
 
-// Set has a value for the rest of the turn, or of the dispatch.
+// Set sets the value for the rest of the turn, or of the dispatch.
 func (k *RuntimeKey[T]) Set(h Stasher, value T) error {
 	if err := within(h); err != nil {
 		return err
@@ -336,7 +338,7 @@ func (k *RuntimeKey[T]) Set(h Stasher, value T) error {
 	return h.Stash().Set(k.path(), &runtimeValue[T]{value})
 }
 
-// Ensure is the value, or where there is none what value gives, which is then set.
+// Ensure returns the value. If there is none, it calls value and sets the result.
 func (k *RuntimeKey[T]) Ensure(h Stasher, value func() T) (T, error) {
 	held, found, err := k.Find(h)
 	if found || err != nil {
@@ -346,7 +348,7 @@ func (k *RuntimeKey[T]) Ensure(h Stasher, value func() T) (T, error) {
 	return made, k.Set(h, made)
 }
 
-// Delete removes the value. An absent one is no error.
+// Delete removes the value. Deleting an absent value is no error.
 func (k *RuntimeKey[T]) Delete(h Stasher) error {
 	if err := within(h); err != nil || !h.Stash().Has(k.path()) {
 		return err
@@ -354,7 +356,7 @@ func (k *RuntimeKey[T]) Delete(h Stasher) error {
 	return h.Stash().Set(k.path(), nil)
 }
 
-// partitionOf is whose records an attempt's turn sees.
+// partitionOf returns the storage partition of a session.
 func partitionOf(id SessionID) storage.Partition {
 	return storage.Partition{Tenant: id.Tenant, Session: id.Session}
 }

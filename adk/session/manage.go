@@ -13,18 +13,18 @@ import (
 	"github.com/adkreplay/adkreplay/internal/storages"
 )
 
-// Caller is a handle of a turn that delegates: a *adk.TurnContext or a *adk.DispatchContext.
+// Caller is the handle of a turn that delegates: a *adk.TurnContext or a *adk.DispatchContext.
 type Caller interface {
 	Stasher
 	TurnID() string
 	NewID() string
 }
 
-// Delegate has a delivery accepted together with the commit of the turn that asks for it,
-// and never waits for it: Resume settles it, or whoever delivers it again. It gets a session
-// and an id of its own, where d has none, the caller's tenant, the caller's delivery as its
-// Parent, and the caller's initiator whatever d says (SES-14). Without an Auth it has the
-// caller's. Errors are E_INVALID_DELIVERY and E_SESSION_OUTSIDE.
+// Delegate makes the commit of the calling turn accept a delivery too, and does not wait for it:
+// Resume settles the delivery, or a later Deliver of the same. If d has no Session or no ID, it
+// gets new ones; without a Tenant or an Auth it gets the caller's. Its Parent is the caller's
+// delivery and its Initiator the caller's, whatever d says (SES-14). Errors are E_INVALID_DELIVERY,
+// also for another tenant or for the caller's own session, and E_SESSION_OUTSIDE.
 func (h *Host) Delegate(from Caller, d Delivery) (DeliveryID, error) {
 	seed, err := SeedOf(from)
 	if err != nil {
@@ -67,20 +67,20 @@ func (h *Host) Delegate(from Caller, d Delivery) (DeliveryID, error) {
 	return d.DeliveryID(), nil
 }
 
-// State is a session as a viewer sees it: a copy. The auth of each delivery stands in it as it came,
-// which is not for everybody who may see the session.
+// State is a copy of a session for viewers. It includes the auth of each delivery as it came, which
+// not everybody who may see the session should see.
 type State struct {
 	SessionID
 	Kind         string
 	ChannelState json.RawMessage
 	Revision     int64
-	// Keys are those of all values, sorted.
+	// Keys has all values, sorted by name.
 	Keys []KeyState
-	// Deliveries are the latest, the last one first; History gives the others.
+	// Deliveries has the latest deliveries, the last one first; History returns the others.
 	Deliveries []Accepted
 }
 
-// String says what is there, and none of the values, payloads and auths.
+// String describes the session without its values, payloads and auths.
 func (s State) String() string {
 	names := make([]string, len(s.Keys))
 	for i, key := range s.Keys {
@@ -89,20 +89,21 @@ func (s State) String() string {
 	return fmt.Sprintf("%s: kind %.64q, revision %d, keys %q, the latest %d of its deliveries", s.SessionID, s.Kind, s.Revision, names, len(s.Deliveries))
 }
 
-// KeyState is a value of a session.
+// KeyState describes a value of a session.
 type KeyState struct {
 	Name    string
 	Version int
-	// Size is the length of the value's JSON.
+	// Size is the length in bytes of the value's JSON.
 	Size int
-	// Value is there for keys that the host knows.
+	// Value is the value's JSON; nil for keys that the host does not know.
 	Value json.RawMessage
 }
 
-// shownDeliveries is how many deliveries a State has.
+// shownDeliveries is the greatest number of deliveries in a State.
 const shownDeliveries = 100
 
-// State gives a session for viewers. One that is not there is the zero State with its name.
+// State returns a session for viewers. For an unknown session it returns a zero State with the
+// name.
 func (h *Host) State(ctx context.Context, tenant, session string) (State, error) {
 	id := SessionID{tenant, session}
 	state := State{SessionID: id}
@@ -123,30 +124,30 @@ func (h *Host) State(ctx context.Context, tenant, session string) (State, error)
 	return state, named(id, err)
 }
 
-// History gives the deliveries of a session in pages: those whose Seq is below before, or
-// the latest where that is 0, the last one first.
+// History returns a page of a session's deliveries, the last one first: those whose Seq is below
+// before, or the latest ones if before is 0.
 func (h *Host) History(ctx context.Context, p storage.Partition, before int64, limit int) ([]Accepted, error) {
 	return h.config.Store.History(ctx, SessionID{p.Tenant, p.Session}, before, limit)
 }
 
-// Backlog gives how many deliveries are unsettled, and when the oldest of them was accepted.
+// Backlog returns how many deliveries are unsettled, and when the oldest of them was accepted.
 func (h *Host) Backlog(ctx context.Context) (unsettled int, oldest time.Time, err error) {
 	return h.config.Store.Backlog(ctx)
 }
 
-// Purge forgets deliveries that were settled before a time, and gives how many: an id that
-// comes again after that is a new delivery.
+// Purge deletes deliveries that were settled before a time, and returns how many. If the id of such
+// a delivery comes again, it counts as a new delivery.
 func (h *Host) Purge(ctx context.Context, before time.Time) (purged int, err error) {
 	return h.config.Store.Purge(ctx, before)
 }
 
-// EraseSession forgets a session: its values and deliveries, its records and, where
-// Config.Wrap spools them, those of their bodies that artifact.Spooling deletes. That it was
-// erased is kept, so that nothing of it comes again: a turn under way does not commit, and
-// later deliveries are E_SESSION_ERASED. What that turn writes at once, with Direct, its host
-// erases when it is over; where that is gone by then, who erases the session again does. The
-// journal is told, for who keeps one. It can be called again where it failed. Nobody who asks
-// the storage finds any of it; how long the bytes stay on its disk docs/sessions.md says.
+// EraseSession deletes a session: its values, deliveries and records, and those spooled bodies that
+// artifact.Spooling deletes, if Config.Wrap spools. The store keeps the fact of the erasure, so
+// that the session does not come back: a turn under way does not commit, and later deliveries fail
+// with E_SESSION_ERASED. If such a turn writes at once (Direct), its host deletes those records
+// when the turn ends; if that host is gone by then, erase the session again. The journal gets a
+// step. EraseSession may be called again after an error. Afterwards no query to the storage finds
+// anything of the session; docs/sessions.md says how long the bytes stay on disk.
 func (h *Host) EraseSession(ctx context.Context, tenant, session string) error {
 	id := SessionID{tenant, session}
 	epoch, err := h.config.Store.Erase(ctx, id, asMillis(h.now()))
@@ -156,20 +157,20 @@ func (h *Host) EraseSession(ctx context.Context, tenant, session string) error {
 	if err := h.eraseRecords(ctx, id, false); err != nil {
 		return err
 	}
-	if epoch > 0 { // there was one
+	if epoch > 0 { // the session existed
 		h.tell(Step{Kind: StepErased, SessionID: id, Epoch: epoch})
 	}
 	return nil
 }
 
-// erasePage is how many sessions of a tenant are asked for at once.
+// erasePage is how many sessions of a tenant the host reads from the store at a time.
 const erasePage = 100
 
-// EraseTenant forgets all sessions of a tenant, as EraseSession does, and the records that
-// they share. It can be called again where it failed, or was interrupted: records of sessions
-// that were erased before are looked for too. The name of the tenant is not kept from anybody: a
-// session that begins under it afterwards is a new one, and so is what turns under way store in
-// what the sessions share.
+// EraseTenant erases all sessions of a tenant, as EraseSession does, and the records that they
+// share. It may be called again after an error or an interruption, because it also looks for
+// records of sessions that were erased before. The tenant's name stays usable: a later session
+// under that name is a new one. What turns under way store in the shared collections afterwards
+// stays, too.
 func (h *Host) EraseTenant(ctx context.Context, tenant string) error {
 	erased := map[SessionID]bool{}
 	erase := func(page []SessionID) error {
@@ -212,7 +213,7 @@ func (h *Host) EraseTenant(ctx context.Context, tenant string) error {
 	return h.eraseRecords(ctx, SessionID{tenant, "-"}, true)
 }
 
-// eraseBehind deletes what a turn has written at once to a session that was erased meanwhile.
+// eraseBehind deletes what a turn wrote at once to a session that was erased meanwhile.
 func (h *Host) eraseBehind(ctx context.Context, id SessionID) error {
 	ctx, cancel := lasting(ctx)
 	defer cancel()
@@ -222,7 +223,7 @@ func (h *Host) eraseBehind(ctx context.Context, id SessionID) error {
 	return h.eraseRecords(ctx, id, false)
 }
 
-// eraseRecords deletes the records of a session, or those that its tenant shares.
+// eraseRecords deletes the records of a session or, if shared is set, those that its tenant shares.
 func (h *Host) eraseRecords(ctx context.Context, id SessionID, shared bool) error {
 	s := h.config.Agent.Storage
 	if h.planned {
@@ -245,8 +246,9 @@ func (h *Host) eraseRecords(ctx context.Context, id SessionID, shared bool) erro
 	return nil
 }
 
-// eraseAll deletes the records of a collection. A storage may give some of them at a time; one
-// that deletes nothing ends it.
+// eraseAll deletes the records of a collection. A storage may return only some of them at a time,
+// so eraseAll fetches until none is left, or until a fetch begins with the same record as the one
+// before.
 func eraseAll(ctx context.Context, scope adk.Scope, of adk.CollectionName, obligations storages.Obligations) error {
 	for first := ""; ; {
 		records, err := obligations.Fetch(ctx, scope, of)

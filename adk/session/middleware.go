@@ -11,37 +11,38 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// turn is what the host keeps of a turn while it runs, beside the stash: what the commit
-// needs. A turn that no attempt has begun, as in a replay, has one too, which leads nowhere.
+// turn is what the host remembers of a running turn outside of its stash: what the commit needs. A
+// turn without an attempt, as in a replay, has one too, but nothing of it is committed.
 type turn struct {
-	attempt *attempt // nil where nobody has claimed the turn
-	// ended is the error of the context of such a turn: nil until its run is over.
+	attempt *attempt // nil if no host has claimed the turn
+	// ended returns the error of the context of a turn without an attempt: nil until its run is
+	// over.
 	ended func() error
 
 	mu        sync.Mutex
 	channel   Channel
 	active    []Provider
-	collected *changes // of the main dispatch, when it was acked
+	collected *changes // set when the main dispatch is acked
 	writes    []Write
 	children  []Delivery
-	// left is what the turn has left for the commit; nil until its output is over.
+	// left is what the turn leaves for the commit; nil until turn output has ended.
 	left *leftover
-	// verdict is a failure that no other attempt can mend.
+	// verdict is a failure that another attempt would not repair.
 	verdict error
 }
 
-// leftover is what a turn leaves.
+// leftover is what a turn leaves for the commit.
 type leftover struct {
 	values       map[string]json.RawMessage
-	own          map[string]any // all below "session" but the values
+	own          map[string]any // all below "session" except the values
 	snapshots    map[string]json.RawMessage
 	outputFailed bool
 }
 
-// changes are those of a dispatch to the values: leaves, and nil where one was removed.
+// changes are a dispatch's changes to the values, by key: the new leaf, or nil for a removed value.
 type changes map[string]json.RawMessage
 
-// changesOf compares two times of the values.
+// changesOf compares the values before and after.
 func changesOf(before, after map[string]json.RawMessage) changes {
 	all := changes{}
 	for key, leaf := range after {
@@ -57,7 +58,7 @@ func changesOf(before, after map[string]json.RawMessage) changes {
 	return all
 }
 
-// set makes changes in a stash.
+// set makes the changes in a stash.
 func (c changes) set(s adk.Stash) error {
 	for _, key := range slices.Sorted(maps.Keys(c)) {
 		var leaf any
@@ -71,12 +72,13 @@ func (c changes) set(s adk.Stash) error {
 	return nil
 }
 
-// turnOf is the turn of an id. One that nobody has claimed lives as long as its context.
+// turnOf returns the turn with an id. For a turn that no host has claimed it makes one, which is
+// forgotten when ctx is done.
 func (h *Host) turnOf(ctx context.Context, id string) *turn {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t := h.turns[id]
-	if t == nil || t.attempt == nil && t.ended() != nil { // replays have runs of one id
+	if t == nil || t.attempt == nil && t.ended() != nil { // several runs of a replay may have one id
 		t = &turn{ended: ctx.Err}
 		h.turns[id] = t
 		context.AfterFunc(ctx, func() { h.forget(id, t) })
@@ -92,7 +94,8 @@ func (h *Host) forget(id string, t *turn) {
 	}
 }
 
-// deliverHook is the first of the turn's input: the channel turns the payload into records.
+// deliverHook is the first middleware of turn input: it makes the channel turn the payload into
+// records.
 func (h *Host) deliverHook(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 	if err := h.deliver(ctx, tc, h.turnOf(ctx, tc.TurnID())); err != nil {
 		return err
@@ -135,15 +138,15 @@ func (h *Host) deliver(ctx context.Context, tc *adk.TurnContext, t *turn) error 
 	if err := t.fixed(seed.ChannelState); err != nil {
 		return err
 	}
-	return tc.Stash().Set(stashPayload, nil) // it is the channel's alone
+	return tc.Stash().Set(stashPayload, nil) // only the channel may see the payload
 }
 
 func unknownChannel(kind string) error {
 	return &adk.Error{Code: adk.E_SESSION_UNKNOWN_CHANNEL, Message: fmt.Sprintf("this host has no channel of the kind %.64q: add it to Config.Channels", kind)}
 }
 
-// fixed is the error of a channel whose state is another than the stored one (SES-18), which
-// no other attempt can mend.
+// fixed returns an error if the channel's state differs from the stored one (SES-18). If it
+// differs, fixed also sets the verdict, because another attempt would not repair that.
 func (t *turn) fixed(stored json.RawMessage) error {
 	if t.channel == nil {
 		return nil
@@ -163,7 +166,7 @@ func (t *turn) fixed(stored json.RawMessage) error {
 	return err
 }
 
-// provide is the second of the turn's input: it asks the providers.
+// provide is the second middleware of turn input: it calls the providers.
 func (h *Host) provide(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 	t := h.turnOf(ctx, tc.TurnID())
 	for _, provider := range h.config.Providers {
@@ -182,8 +185,8 @@ func (h *Host) provide(ctx context.Context, tc *adk.TurnContext, next adk.Next) 
 	return nil
 }
 
-// noteDispatch is the first of the dispatch's input: what the turn's own dispatch changes is
-// collected when it is acked (SES-6).
+// noteDispatch is the first middleware of dispatch input: it collects the changes of the turn's own
+// dispatch when that is acked (SES-6).
 func (h *Host) noteDispatch(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 	if dc.Iteration() == 0 {
 		t := h.turnOf(ctx, dc.TurnID())
@@ -199,11 +202,12 @@ func (h *Host) noteDispatch(ctx context.Context, dc *adk.DispatchContext, next a
 	return nil
 }
 
-// collect notes that the changes of a dispatch are kept, and has take given them when it is
-// acked. It seals first: who sets a value looks afterwards whether it was too late.
+// collect marks the stash as that of a dispatch whose changes are kept, and passes them to take
+// when the dispatch is acked. It seals the stash before it compares the values. A concurrent setter
+// checks the seal after writing, so it learns that it may have been too late.
 func collect(dc *adk.DispatchContext, take func(changes)) error {
 	s := dc.Stash()
-	if s.Has(stashSealed) { // as the dispatch was that this one was called from
+	if s.Has(stashSealed) { // left over from the calling dispatch
 		if err := s.Set(stashSealed, nil); err != nil {
 			return err
 		}
@@ -220,8 +224,8 @@ func collect(dc *adk.DispatchContext, take func(changes)) error {
 	return err
 }
 
-// merge is the first of the turn's output: it has the changes of the dispatch in the turn
-// before anybody looks, and when all others are over it sees what the turn leaves.
+// merge is the first middleware of turn output: it copies the dispatch's changes into the turn's
+// stash before other middlewares run. After all others have ended, it notes what the turn leaves.
 func (h *Host) merge(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 	t := h.turnOf(ctx, tc.TurnID())
 	t.mu.Lock()
@@ -244,8 +248,8 @@ func (h *Host) merge(ctx context.Context, tc *adk.TurnContext, next adk.Next) er
 	return err
 }
 
-// snapshots asks the providers that were active. The first that fails ends it; what those
-// before it gave is kept.
+// snapshots asks the active providers for their snapshots. It stops at the first error, and keeps
+// the snapshots that it has by then.
 func (t *turn) snapshots(ctx context.Context, tc *adk.TurnContext, left *leftover) error {
 	for _, provider := range t.active {
 		committer, ok := provider.(Committer)
@@ -278,10 +282,10 @@ func snapshotFault(provider string, snapshot json.RawMessage) error {
 	return nil
 }
 
-// Dispatch is adk.Dispatch for a dispatch whose changes to the session's values are kept: it
-// may set them, and what it has set is the calling context's when it was acked. Its Source
-// is that context, of a host's turn; otherwise it is E_SESSION_OUTSIDE. Where the calling
-// dispatch was acked itself meanwhile, it is E_SESSION_SEALED.
+// Dispatch is adk.Dispatch for a dispatch whose changes to the session's values are kept: it may
+// set values, and when it was acked they become values of the calling context. The Source has to be
+// that context, and belong to a host's turn; otherwise the error is E_SESSION_OUTSIDE. If the
+// calling dispatch was itself acked meanwhile, the error is E_SESSION_SEALED.
 func Dispatch(ctx context.Context, in adk.DispatchInput) (adk.DispatchEnd, error) {
 	source, ok := in.Source.(Stasher)
 	if !ok {

@@ -12,26 +12,26 @@ import (
 	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 
-// Where a host puts what it has for a turn in the stash (SES-3). All of it is JSON but the
-// values of runtime keys and the id of the dispatch.
+// The paths at which a host puts its data for a turn into the stash (SES-3). All of it is JSON,
+// except the values of runtime keys, the id of the dispatch and the seal.
 const (
 	stashRoot     = "session"
 	stashSeed     = "session.seed"
-	stashAuth     = "session.auth"     // what redaction masks
+	stashAuth     = "session.auth"     // masked by redaction
 	stashPayload  = "session.payload"  // until the channel has taken it
-	stashContext  = "session.context"  // the values, by their keys
-	stashInternal = "session.internal" // the snapshots, by providers
-	stashRuntime  = "session.runtime"  // any Go values, by runtime keys
-	stashDispatch = "session.dispatch" // whose changes are kept
-	stashSealed   = "session.sealed"   // they are kept no more
+	stashContext  = "session.context"  // the values, by key
+	stashInternal = "session.internal" // the snapshots, by provider
+	stashRuntime  = "session.runtime"  // any Go values, by runtime key
+	stashDispatch = "session.dispatch" // the id of the dispatch whose changes are kept
+	stashSealed   = "session.sealed"   // set when changes are no longer kept
 )
 
-// Seed is what the host tells a turn about its delivery.
+// Seed describes the delivery to its turn.
 type Seed struct {
 	Tenant  string `json:"tenant,omitempty"`
 	Session string `json:"session"`
-	// Delivery is the id that its sender chose: with ToolCall.Checksum it is the key by
-	// which others can tell a repeated request (SES-24).
+	// Delivery is the id that its sender chose. Together with ToolCall.Checksum it is a key by
+	// which an outside service can recognize a repeated request (SES-24).
 	Delivery     string          `json:"delivery"`
 	Kind         string          `json:"kind"`
 	ChannelState json.RawMessage `json:"channelState"`
@@ -40,8 +40,8 @@ type Seed struct {
 	// Attempt counts from 1.
 	Attempt int   `json:"attempt"`
 	Epoch   int64 `json:"epoch"`
-	// Auth is who sent this delivery, Initiator who began the session; null where nobody
-	// said. In a replay of a trace that was redacted both are the text that stands for them.
+	// Auth says who sent this delivery, Initiator who began the session; null if not given. In a
+	// replay of a redacted trace both are the placeholder text.
 	Auth      json.RawMessage `json:"-"`
 	Initiator json.RawMessage `json:"-"`
 }
@@ -52,8 +52,8 @@ type auth struct {
 	Initiator json.RawMessage `json:"initiator"`
 }
 
-// authOf reads the leaf. What is no JSON is what stands for it in a redacted trace: nobody
-// commits a turn whose leaf is another than the host's.
+// authOf reads the leaf. Text that is not JSON is the placeholder of a redacted trace. That is
+// safe, since a turn whose leaf differs from the host's does not commit.
 func authOf(raw json.RawMessage) (who auth, err error) {
 	if len(raw) > 0 && !json.Valid(raw) {
 		text, err := unescaped.Marshal(string(raw))
@@ -62,10 +62,10 @@ func authOf(raw json.RawMessage) (who auth, err error) {
 	return who, json.Unmarshal(raw, &who)
 }
 
-// Stasher is what has a stash: a *adk.TurnContext or a *adk.DispatchContext.
+// Stasher has a stash: a *adk.TurnContext or a *adk.DispatchContext.
 type Stasher interface{ Stash() adk.Stash }
 
-// SeedOf is the seed of a turn. Outside of a host's turn it is E_SESSION_OUTSIDE.
+// SeedOf returns the seed of a turn. Outside of a host's turn the error is E_SESSION_OUTSIDE.
 func SeedOf(h Stasher) (Seed, error) {
 	var seed Seed
 	if err := within(h); err != nil {
@@ -89,7 +89,7 @@ func notTheHosts(path string) error {
 	return stateError("%s in the stash is not what the host has put there", path)
 }
 
-// within is the error of a turn that no host runs, or nil.
+// within returns an error if no host runs the turn.
 func within(h Stasher) error {
 	if h.Stash().Has(stashSeed) {
 		return nil
@@ -103,7 +103,7 @@ func stateError(format string, args ...any) error {
 	return f.err()
 }
 
-// seedOf is the seed of an attempt.
+// seedOf returns the seed of an attempt.
 func seedOf(l Loaded, attempt int, epoch int64) Seed {
 	d := l.Next
 	seed := Seed{Tenant: d.Tenant, Session: d.Session, Delivery: d.ID, Kind: l.Kind, ChannelState: orNull(l.ChannelState),
@@ -121,8 +121,8 @@ func orNull(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// stashOf is the stash with which an attempt's turn begins: the values of the keys that the
-// host knows, each a leaf.
+// stashOf returns the stash with which an attempt's turn begins. Of the session's values it has
+// those of known keys, one leaf each.
 func stashOf(seed Seed, l Loaded, known func(key string) bool) (map[string]any, error) {
 	leaves := map[string]any{
 		storage.StashTenant: seed.Tenant, storage.StashSession: seed.Session,
@@ -155,8 +155,8 @@ func stashOf(seed Seed, l Loaded, known func(key string) bool) (map[string]any, 
 	return tree.Root(), nil
 }
 
-// valuesIn gives the leaves below session.context of a stash, by key; what is no leaf of a
-// value's form is there without a version.
+// valuesIn returns the leaves below session.context of a stash, by key. A leaf that is not a
+// json.RawMessage is in the result as nil.
 func valuesIn(s adk.StashReader) map[string]json.RawMessage {
 	values := map[string]json.RawMessage{}
 	under, _ := s.Get(stashContext, nil).(map[string]any)

@@ -14,22 +14,22 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// try makes one attempt at the session's next delivery. An error leaves that accepted and
-// ends the visit.
+// try makes one attempt at the session's next delivery. If it returns an error, the delivery stays
+// accepted and the visit ends.
 func (v *visit) try(ctx context.Context, l Loaded) error {
 	if err := v.host.knows(l); err != nil {
 		return err
 	}
 	n, most := l.Next.Attempts, v.host.config.Attempts
 	if n >= most {
-		why := &adk.Error{Code: adk.E_SESSION_LEASE_LOST, Message: "no attempt came to an end"} // whoever made them is gone, and nothing says why
+		why := &adk.Error{Code: adk.E_SESSION_LEASE_LOST, Message: "no attempt came to an end"} // the hosts of those attempts ended without storing a reason
 		if code := l.Next.Outcome.Code; code != "" {
-			why = &adk.Error{Code: code, Message: "the last attempt failed, and there is to be no other"} // of a release that would have made more
+			why = &adk.Error{Code: code, Message: "the last attempt failed, and there is to be no other"} // stored by a release that allowed more attempts
 		}
 		return v.attempt(l, n).fail(ctx, why, true)
 	}
-	// What has ended the process of the attempt before may have been any that was under way there:
-	// the last one, beside nothing, has nobody else to blame.
+	// The process may have ended during the attempt before because of any turn that it ran. The
+	// last attempt therefore runs alone: if the process ends again, this delivery is to blame.
 	alone := n > 0 && n == most-1 && l.Next.Outcome.Code == ""
 	leave, err := v.join(ctx, l, alone)
 	if err != nil {
@@ -43,14 +43,14 @@ func (v *visit) try(ctx context.Context, l Loaded) error {
 	return v.run(ctx, l, number)
 }
 
-// attempt is the attempt of a number at the session's next delivery.
+// attempt returns the attempt with a number at the session's next delivery.
 func (v *visit) attempt(l Loaded, number int) *attempt {
 	a := &attempt{host: v.host, visit: v, claim: v.claim, loaded: l, number: number, seed: seedOf(l, number, v.claim.Epoch)}
 	a.turn = &turn{attempt: a}
 	return a
 }
 
-// run runs the turn of an attempt that has begun, and keeps what became of it.
+// run runs the turn of an attempt that has begun, and stores the result.
 func (v *visit) run(ctx context.Context, l Loaded, number int) error {
 	h, a := v.host, v.attempt(l, number)
 	h.tellBegun(*l.Next, number)
@@ -61,7 +61,7 @@ func (v *visit) run(ctx context.Context, l Loaded, number int) error {
 	a.cancel = cancel
 	defer cancel(nil)
 	lease := h.keepLease(running, a)
-	defer lease.end() // also where the turn ends the goroutine
+	defer lease.end() // deferred too, for a turn that ends the goroutine
 	notRun := a.run(running)
 	lease.end()
 	ran := a.step(StepRan)
@@ -75,9 +75,9 @@ func (v *visit) run(ctx context.Context, l Loaded, number int) error {
 
 var errLeaseLost = &adk.Error{Code: adk.E_SESSION_LEASE_LOST, Message: "another host has claimed the session"}
 
-// knows is why the host cannot run a session's turns, before any user code: it lacks the
-// channel, or values are of a later release (SES-13). Resume leaves such a session to others for a
-// while.
+// knows returns why the host cannot run a session's turns: the channel is missing, values are of a
+// later release (SES-13), or stored state is unreadable. It is called before any user code. Resume
+// leaves a session that fails here to other hosts for a while.
 func (h *Host) knows(l Loaded) error {
 	err := h.knowsValues(l)
 	if h.config.Channels[l.Kind] == nil {
@@ -110,14 +110,14 @@ func (h *Host) knowsValues(l Loaded) error {
 	return nil
 }
 
-// unreadable names what is no JSON of all that a turn would begin with, but for values.
+// unreadable names the parts of a turn's initial state, other than values, that are not JSON.
 func unreadable(l Loaded) (names []string) {
 	parts := map[string]json.RawMessage{"the channel's state": l.ChannelState, "the initiator": l.Initiator, "the auth of the delivery": l.Next.Auth}
 	for provider, snapshot := range l.Snapshots {
 		parts["the snapshot of "+provider] = snapshot
 	}
 	for _, name := range slices.Sorted(maps.Keys(parts)) {
-		if part := parts[name]; len(part) > 0 && !json.Valid(part) { // nothing is null
+		if part := parts[name]; len(part) > 0 && !json.Valid(part) { // an empty part means null
 			names = append(names, fmt.Sprintf("%.80s", name))
 		}
 	}
@@ -127,7 +127,7 @@ func unreadable(l Loaded) (names []string) {
 	return names
 }
 
-// settle commits the attempt, or keeps that it failed.
+// settle commits the attempt, or stores that it failed.
 func (a *attempt) settle(ctx context.Context, notRun error) error {
 	if err := a.verdict(ctx, notRun); err != nil {
 		return a.notCommitted(ctx, err)
@@ -150,10 +150,10 @@ func (a *attempt) settle(ctx context.Context, notRun error) error {
 	return err
 }
 
-// commit makes a change count. Where nobody answers, it looks what became of it, and asks again,
-// later and later: the turn need not run again, and the store does not make a change twice. It
-// gives up after ten seconds of pauses, or when a lease is over in them: what is broken for longer
-// keeps whoever resumes from the rest.
+// commit commits a change. If the store does not answer, commit looks whether the change was made
+// and asks again after growing pauses. The turn need not run again, and the store does not make a
+// change twice. commit gives up when its pauses add up to ten seconds or to the length of a lease,
+// so that a store that is away for longer does not keep Resume from the other sessions.
 func (a *attempt) commit(ctx context.Context, change Commit) error {
 	for p := (patience{host: a.host, most: min(ending, a.host.config.Lease)}); ; {
 		err := a.host.config.Store.Commit(ctx, a.claim, change)
@@ -167,14 +167,14 @@ func (a *attempt) commit(ctx context.Context, change Commit) error {
 	}
 }
 
-// isRefused reports whether a store has said no, which it says every time.
+// isRefused reports whether a store has given a definite no, which it would repeat.
 func isRefused(err error) bool {
 	said, ok := errors.AsType[*adk.Error](err)
 	return ok && said.Code != adk.E_STORAGE_BUSY
 }
 
-// patience is how a host waits for a store that does not answer: the second time it asks at
-// once, as a connection may just have been lost, and then after pauses that grow.
+// patience is how a host retries a store that does not answer. The first retry comes at once, as
+// the connection may just have been lost; later ones come after growing pauses.
 type patience struct {
 	host         *Host
 	most, waited time.Duration
@@ -182,7 +182,7 @@ type patience struct {
 	again        bool
 }
 
-// wait reports whether to ask again, when it is time to.
+// wait waits until it is time to ask again, and reports whether to do so.
 func (p *patience) wait(ctx context.Context) bool {
 	if !p.again {
 		p.again, p.pause = true, firstPause
@@ -196,13 +196,14 @@ func (p *patience) wait(ctx context.Context) bool {
 	return true
 }
 
-// isCommitted looks what became of a commit that nobody has answered for.
+// isCommitted reports whether the store has a commit that it did not answer.
 func (a *attempt) isCommitted(ctx context.Context) bool {
 	found, known, err := a.host.config.Store.Find(ctx, a.loaded.Next.DeliveryID())
 	return err == nil && known && found.State == Committed && found.Epoch == a.claim.Epoch && found.Outcome.Attempt == a.number
 }
 
-// committed does what follows a commit.
+// committed does what follows a commit: it journals it, applies the writes that the store does not
+// hold, and notifies.
 func (a *attempt) committed(ctx context.Context, c Commit) error {
 	h := a.host
 	values := maps.Clone(a.loaded.Values)
@@ -239,8 +240,8 @@ func (a *attempt) committed(ctx context.Context, c Commit) error {
 	return nil
 }
 
-// tellChildren tells the journal of the deliveries that the commit has accepted. One whose
-// number nobody gives is told by whichever host begins its first attempt.
+// tellChildren journals the deliveries that the commit has accepted. If the store does not answer
+// for one of them, the host that begins its first attempt journals it.
 func (a *attempt) tellChildren(ctx context.Context, children []Delivery) {
 	h := a.host
 	if h.config.Journal == nil {
@@ -255,8 +256,8 @@ func (a *attempt) tellChildren(ctx context.Context, children []Delivery) {
 	}
 }
 
-// dropped tells that nothing of the attempt is kept, since another host has the session, or it
-// was erased.
+// dropped journals that nothing of the attempt is kept, since another host has the session, or the
+// session was erased.
 func (a *attempt) dropped(ctx context.Context, err error) error {
 	a.host.count(func(c *Counters) { c.LeaseLosses++ })
 	s := a.step(StepDropped)
@@ -270,7 +271,7 @@ func (a *attempt) dropped(ctx context.Context, err error) error {
 	return err
 }
 
-// notCommitted keeps that the attempt failed, or takes it back where its caller has left.
+// notCommitted stores that the attempt failed, or gives the attempt back if its caller has left.
 func (a *attempt) notCommitted(ctx context.Context, why error) error {
 	if ctx.Err() != nil {
 		return errors.Join(context.Cause(ctx), a.fail(ctx, nil, false))
@@ -278,7 +279,8 @@ func (a *attempt) notCommitted(ctx context.Context, why error) error {
 	return a.fail(ctx, why, codeOf(why).Fatal() || a.number >= a.host.config.Attempts)
 }
 
-// fail keeps a failure; nil gives the attempt back, and leaves the code of the one before it.
+// fail stores a failure. If why is nil it gives the attempt back, and keeps the code of the attempt
+// before.
 func (a *attempt) fail(ctx context.Context, why error, final bool) error {
 	h := a.host
 	now := asMillis(h.now())
@@ -319,8 +321,8 @@ func (a *attempt) fail(ctx context.Context, why error, final bool) error {
 	return nil
 }
 
-// keep has the store keep a failure. Where nobody answers, it looks what became of it, as commit
-// does.
+// keep has the store store a failure. If the store does not answer, keep looks what became of it
+// and asks again, as commit does.
 func (a *attempt) keep(ctx context.Context, f Failure) error {
 	for p := (patience{host: a.host, most: min(ending, a.host.config.Lease)}); ; {
 		err := a.host.config.Store.Fail(ctx, a.claim, f)
@@ -334,10 +336,10 @@ func (a *attempt) keep(ctx context.Context, f Failure) error {
 	}
 }
 
-// isKept looks what became of a failure that nobody has answered for.
+// isKept reports whether the store has a failure that it did not answer.
 func (a *attempt) isKept(ctx context.Context, f Failure) bool {
 	next, epoch := a.loaded.Next, a.claim.Epoch
-	if a.number == next.Attempts { // which was begun before it was loaded
+	if a.number == next.Attempts { // the attempt had begun before the session was loaded
 		epoch = next.Epoch
 	}
 	found, known, err := a.host.config.Store.Find(ctx, next.DeliveryID())
@@ -352,7 +354,7 @@ func (a *attempt) isKept(ctx context.Context, f Failure) bool {
 	return found.State == Unsettled && found.Attempts == a.number && found.Outcome.Code == f.Code
 }
 
-// lease keeps a claim while a turn runs (SES-26).
+// lease renews a claim while a turn runs (SES-26).
 type lease struct {
 	attempt *attempt
 	ctx     context.Context
@@ -365,8 +367,8 @@ type lease struct {
 	renewal sync.WaitGroup
 }
 
-// keepLease renews the lease every third of its time, until it is ended. One that is lost
-// aborts the turn.
+// keepLease renews the lease every third of its time, until end is called. If the lease is lost,
+// the turn is aborted.
 func (h *Host) keepLease(ctx context.Context, a *attempt) *lease {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	l := &lease{attempt: a, ctx: ctx, done: cancel}
@@ -376,11 +378,11 @@ func (h *Host) keepLease(ctx context.Context, a *attempt) *lease {
 	return l
 }
 
-// arm sets the timer. mu is held.
+// arm sets the timer. The caller holds mu.
 func (l *lease) arm() {
 	h := l.attempt.host
 	l.stop = h.config.Agent.Clock.AfterFunc(h.config.Lease/3, func() {
-		go l.renew() // who fires a timer is not to wait for a store
+		go l.renew() // a timer's callback must not wait for a store
 	})
 }
 
@@ -405,7 +407,7 @@ func (l *lease) renew() {
 		a.cancel(errLeaseLost)
 		return
 	}
-	if !l.over { // a store that is away for a while may be back before the lease is over
+	if !l.over { // a store that is away may be back before the lease is over
 		l.arm()
 	}
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/adkreplay/adkreplay/internal/storages"
 )
 
-// stage is the storage as the turns of a host see it: what they write is kept back until the
-// commit, and shown to them as if it had been written (SES-23). Whatever the turn does to its
-// stash, the partition is that of its session.
+// stage is the storage as the turns of a host see it. It keeps back what they write until the
+// commit, and shows it to the turn as if it had been written (SES-23). The partition is always that
+// of the turn's session, whatever the turn does to its stash.
 type stage struct {
 	host  *Host
 	inner map[adk.CollectionName]storages.Obligations
@@ -25,7 +25,7 @@ type stage struct {
 
 func newStage(h *Host, of adk.Storage) *stage { return &stage{h, storages.Each(of)} }
 
-// Fetch gives what is stored, with what the turn has kept back over it.
+// Fetch returns the stored records, with the turn's own kept-back writes applied to them.
 func (s *stage) Fetch(ctx context.Context, scope adk.Scope, of adk.CollectionName) ([]adk.Record, error) {
 	t, scope := s.host.seen(ctx, scope)
 	writes := t.writesTo(of)
@@ -42,8 +42,8 @@ func (s *stage) Fetch(ctx context.Context, scope adk.Scope, of adk.CollectionNam
 	return s.fetchLast(ctx, scope, of, writes)
 }
 
-// fetchLast is Fetch of a collection with a limit: it reads no more than that, and as many more
-// as the turn has deleted.
+// fetchLast is Fetch for a collection with a limit. It reads limit records, and one more for each
+// that the turn has deleted.
 func (s *stage) fetchLast(ctx context.Context, scope adk.Scope, of adk.CollectionName, writes []Write) ([]adk.Record, error) {
 	limit, deleted := s.host.plan.Limit(of), map[string]bool{}
 	for _, w := range writes {
@@ -63,7 +63,7 @@ func (s *stage) fetchLast(ctx context.Context, scope adk.Scope, of adk.Collectio
 	return overlaid(fetched, writes, before, limit), nil
 }
 
-// before are the keys of the writes that stand before what was fetched.
+// before returns the keys of those writes whose records are stored, but ahead of the fetched ones.
 func (s *stage) before(ctx context.Context, fetched []adk.Record, writes []Write) (map[storage.KeyHash]bool, error) {
 	asked := map[storage.KeyHash]bool{}
 	for _, w := range writes {
@@ -80,8 +80,9 @@ func (s *stage) before(ctx context.Context, fetched []adk.Record, writes []Write
 	return before, err
 }
 
-// overlaid are records with writes over them, the last so many where limit is above 0. What
-// stands before them keeps its place there when it is replaced.
+// overlaid returns the records with the writes applied; if limit is above 0, the last limit of
+// them. A replaced record whose key is in before lies ahead of the fetched ones; it keeps that
+// place and is not part of the result.
 func overlaid(fetched []adk.Record, writes []Write, before map[storage.KeyHash]bool, limit int) []adk.Record {
 	var all ordered.Set[string, adk.Record]
 	for _, record := range fetched {
@@ -99,7 +100,8 @@ func overlaid(fetched []adk.Record, writes []Write, before map[storage.KeyHash]b
 	return all.Last(limit)
 }
 
-// Write keeps back what is to be written. A turn that nobody has claimed writes nothing.
+// Write keeps back a write until the commit. In a turn that no host has claimed, the write is never
+// made.
 func (s *stage) Write(ctx context.Context, scope adk.Scope, of adk.CollectionName, verb adk.Kind, record adk.Record, key string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -118,10 +120,10 @@ func (s *stage) Write(ctx context.Context, scope adk.Scope, of adk.CollectionNam
 	return nil
 }
 
-// Defers reports whether what is done to a collection is kept back.
+// Defers reports whether writes to a collection are kept back.
 func (s *stage) Defers(of adk.CollectionName) bool { return !s.host.writesAtOnce(of) }
 
-// Owner says whose the records are that a turn sees, as the storage behind the stage has it.
+// Owner returns whose records a turn sees, as the storage behind the stage reports it.
 func (s *stage) Owner(scope adk.Scope, of adk.CollectionName) (storages.Owner, error) {
 	if owned, ok := s.inner[of].(storages.Owned); ok {
 		return owned.Owner(scope, of)
@@ -129,8 +131,8 @@ func (s *stage) Owner(scope adk.Scope, of adk.CollectionName) (storages.Owner, e
 	return storages.Owner{}, nil
 }
 
-// FetchAll gives what is stored of a collection. Of one of which a turn has kept back
-// something it does not know all.
+// FetchAll returns the records of a collection, and whether these are all. If the turn has kept
+// back writes to it, the answer is false.
 func (s *stage) FetchAll(ctx context.Context, scope adk.Scope, of adk.CollectionName) ([]adk.Record, bool, error) {
 	t, pinned := s.host.seen(ctx, scope)
 	if owned, ok := s.inner[of].(storages.Owned); ok && len(t.writesTo(of)) == 0 {
@@ -140,8 +142,8 @@ func (s *stage) FetchAll(ctx context.Context, scope adk.Scope, of adk.Collection
 	return records, false, err
 }
 
-// partitioned has what Config.Wrap has put around the stage see the partition of the turn's
-// session, as the stage does.
+// partitioned makes the storage that Config.Wrap returned see the partition of the turn's session,
+// as the stage does.
 type partitioned struct {
 	host    *Host
 	wrapped map[adk.CollectionName]storages.Obligations
@@ -151,7 +153,7 @@ func partitionedOf(h *Host, wrapped adk.Storage) adk.Storage {
 	p := &partitioned{h, storages.Each(wrapped)}
 	all := storages.Of(p)
 	if len(p.wrapped) < len(storages.Each(all)) {
-		return wrapped // which no runner takes
+		return wrapped // incomplete, so NewRunner refuses it
 	}
 	return all
 }
@@ -168,7 +170,7 @@ func (p *partitioned) Write(ctx context.Context, scope adk.Scope, of adk.Collect
 	return p.wrapped[of].Write(ctx, scope, of, verb, record, key)
 }
 
-// kept is a write as it is kept back.
+// kept returns a write in the form in which it is kept back.
 func (s *stage) kept(t *turn, scope adk.Scope, of adk.CollectionName, verb adk.Kind, record adk.Record, key string) (Write, error) {
 	w := Write{Verb: verb.String(), Key: key, TurnID: scope.TurnID, DispatchID: scope.DispatchID, record: record}
 	if s.host.planned {
@@ -188,8 +190,8 @@ func (s *stage) kept(t *turn, scope adk.Scope, of adk.CollectionName, verb adk.K
 	return w, err
 }
 
-// seen is the turn of a scope, nil where it has none, and the scope with the partition of
-// the turn's session.
+// seen returns the turn of a scope, or nil if it has none, and the scope with the partition of the
+// turn's session.
 func (h *Host) seen(ctx context.Context, scope adk.Scope) (*turn, adk.Scope) {
 	if scope.TurnID == "" {
 		return nil, scope
@@ -210,9 +212,9 @@ func (t *turn) writesTo(of adk.CollectionName) []Write {
 	return slices.DeleteFunc(slices.Clone(t.writes), func(w Write) bool { return w.Place.Collection != of })
 }
 
-// writesAtOnce reports whether writes to a collection are not kept back. Where a commit
-// cannot write them itself, those that a tenant shares are not: a list that is applied late
-// would replace what another session has written.
+// writesAtOnce reports whether writes to a collection are made at once and not kept back. If the
+// store does not hold the records, that is so for collections that a tenant shares: a list that is
+// applied late would replace what another session has written meanwhile.
 func (h *Host) writesAtOnce(of adk.CollectionName) bool {
 	if h.config.Persist == Direct {
 		return true
@@ -220,8 +222,8 @@ func (h *Host) writesAtOnce(of adk.CollectionName) bool {
 	return !h.held && h.shares(of)
 }
 
-// apply makes the writes of a committed delivery, where the store does not hold the records.
-// To make them again changes nothing.
+// apply makes the writes of a committed delivery if the store does not hold the records. Making
+// them twice changes nothing.
 func (h *Host) apply(ctx context.Context, a Accepted) error {
 	each := storages.Each(h.config.Agent.Storage)
 	for _, w := range a.Writes {
@@ -243,7 +245,7 @@ func (h *Host) apply(ctx context.Context, a Accepted) error {
 	return nil
 }
 
-// read gives the record of a write; nil of a delete.
+// read returns the record of a write; nil for a delete.
 func (w Write) read() (adk.Record, error) {
 	if w.record != nil || len(w.Body) == 0 {
 		return w.record, nil
@@ -252,7 +254,7 @@ func (w Write) read() (adk.Record, error) {
 	return parser.Parse(w.Place.Collection.Holds(), w.Body)
 }
 
-// pinned is a stash in which the partition is that of a session.
+// pinned is a stash whose partition is fixed to that of a session.
 type pinned struct {
 	adk.StashReader
 	id SessionID
@@ -291,7 +293,7 @@ func (p pinned) All() map[string]any {
 	return all
 }
 
-// recordsOf are what the writes of a commit did, as a journal says it.
+// recordsOf describes the writes of a commit for the journal.
 func recordsOf(writes []Write) []string {
 	texts := make([]string, len(writes))
 	for i, w := range writes {

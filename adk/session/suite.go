@@ -15,9 +15,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk/storage"
 )
 
-// TestStore checks a store, rule by rule, and joins all that it finds wrong. What newStore
-// gives may hold other sessions already, and be the same store each time: each check has a
-// tenant of its own.
+// TestStore checks a store, rule by rule, and joins all faults that it finds. newStore may return
+// the same store each time, and one that holds other sessions: each check uses a tenant of its own.
 func TestStore(newStore func() Store) error {
 	var found []error
 	for _, one := range storeChecks {
@@ -55,7 +54,7 @@ var storeChecks = []struct {
 	{"SES-27: a context that is done", (*storeCheck).heedsContexts},
 }
 
-// storeCheck is a check of a store, with what it has found.
+// storeCheck is a check of a store, with the faults that it has found.
 type storeCheck struct {
 	store  Store
 	tenant string
@@ -75,7 +74,7 @@ func (c *storeCheck) wrong(format string, args ...any) {
 	c.found = append(c.found, fmt.Sprintf(format, args...))
 }
 
-// must ends the check where something fails that others test.
+// must ends the check if a call fails that other checks test.
 func (c *storeCheck) must(err error) {
 	if err != nil {
 		c.wrong("%v", err)
@@ -83,14 +82,14 @@ func (c *storeCheck) must(err error) {
 	}
 }
 
-// equal says where two things differ.
+// equal adds a fault if got differs from want.
 func (c *storeCheck) equal(what string, want, got any) {
 	if !reflect.DeepEqual(want, got) {
 		c.wrong("%s: want %.200v, got %.200v", what, want, got)
 	}
 }
 
-// refused wants the code of an error.
+// refused adds a fault if the error does not have the code.
 func (c *storeCheck) refused(what string, err error, code adk.Code) {
 	if !errors.Is(err, code) {
 		c.wrong("%s: want %s, got %v", what, code, err)
@@ -107,7 +106,7 @@ func (c *storeCheck) accept(session, id string) Accepted {
 	return a
 }
 
-// claim claims a session for an hour, by the clock of whoever has one.
+// claim claims a session for an hour.
 func (c *storeCheck) claim(session string) Claim {
 	claim, err := c.store.Claim(c.ctx, SessionID{c.tenant, session}, "owner", c.now, c.now.Add(time.Hour))
 	c.must(err)
@@ -177,7 +176,7 @@ func (c *storeCheck) accepts() {
 	c.equal("its auth", `"ada"`, string(l.Next.Auth))
 }
 
-// start starts a delivery for an hour.
+// start starts a delivery, with a lease of an hour.
 func (c *storeCheck) start(id string) Started {
 	s, err := c.store.Start(c.ctx, c.delivery("one", id), "owner", c.now, c.now.Add(time.Hour))
 	c.must(err)
@@ -186,7 +185,7 @@ func (c *storeCheck) start(id string) Started {
 
 func (c *storeCheck) starts() {
 	first := c.start("a")
-	if !first.Begun { // which a store may leave to others
+	if !first.Begun { // a store may always do no more than Accept
 		c.equal("Seq of a delivery that is new", int64(1), first.Seq)
 		c.equal("an attempt at it", 1, c.begin(c.claim("one"), "a"))
 		return
@@ -220,7 +219,7 @@ func (c *storeCheck) starts() {
 	c.startsAgain(claim)
 }
 
-// startsAgain goes on with a session of which four deliveries are settled.
+// startsAgain goes on with a session that has four settled deliveries.
 func (c *storeCheck) startsAgain(before Claim) {
 	again := c.start("d")
 	c.equal("known", true, again.Known)
@@ -275,10 +274,10 @@ func (c *storeCheck) manyStarters() {
 	c.equal("how many deliveries are there", senders, len(page))
 }
 
-// senders is how many call a store at once.
+// senders is how many goroutines call a store at once.
 const senders = 16
 
-// together calls f from many goroutines.
+// together calls f from many goroutines at once.
 func (c *storeCheck) together(f func(i int)) {
 	var all sync.WaitGroup
 	for i := range senders {

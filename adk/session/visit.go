@@ -5,31 +5,33 @@ import (
 	"time"
 )
 
-// visit is a host's time at a session that it has claimed, in which it settles deliveries in
-// their order.
+// visit is a host's work on a session that it has claimed: it settles the session's deliveries in
+// order.
 type visit struct {
 	host  *Host
-	leave func() // lets another call of the host in
+	leave func() // lets another call of the host work on the session
 	claim Claim
-	// renewed is when the lease was.
+	// renewed is when the lease was taken or last renewed.
 	renewed time.Time
-	// upTo is the number of the last delivery to settle, and most how many at most.
+	// upTo is the number of the last delivery to settle, and most the greatest number of deliveries
+	// to settle.
 	upTo int64
 	most int
-	// started is the session, where an attempt at its next delivery has begun already: that is
-	// the guest.
+	// started is the session if an attempt at its next delivery has begun already, by Store.Start.
+	// guest is that attempt's place in the host's company.
 	started *Loaded
 	guest   *guest
 	settled int
 	// last is the outcome of the last delivery that was settled.
 	last Outcome
-	// due is when the next delivery is, if it is not yet.
+	// due is when the next delivery is due, if it is not yet.
 	due time.Time
-	// released says that the lease has ended together with what was kept last.
+	// released says that the lease ended together with what was stored last.
 	released bool
 }
 
-// visit claims a session and settles its deliveries in order, up to one and up to so many.
+// visit claims a session and settles its deliveries in order: those up to the number upTo, and most
+// of them at most.
 func (h *Host) visit(ctx context.Context, id SessionID, upTo int64, most int, wait bool) (*visit, error) {
 	v := &visit{host: h, upTo: upTo, most: most}
 	var err error
@@ -50,14 +52,14 @@ func (h *Host) visit(ctx context.Context, id SessionID, upTo int64, most int, wa
 	return v, v.work(ctx)
 }
 
-// settling is the key of contexts for what is done while a session is settled: its turns, and whom
-// they call.
+// settling is the key of context values that mark what runs while a session is settled: its turns
+// and whatever they call.
 type settling struct{ SessionID }
 
-// isSettling reports whether a context is that of something on whose end a session waits.
+// isSettling reports whether ctx belongs to something that has to end before the session can go on.
 func isSettling(ctx context.Context, id SessionID) bool { return ctx.Value(settling{id}) != nil }
 
-// work settles deliveries until the visit is over, and ends it.
+// work settles deliveries until the visit is over, and releases the session.
 func (v *visit) work(ctx context.Context) error {
 	ctx = context.WithValue(ctx, settling{v.claim.SessionID}, true)
 	defer v.leave()
@@ -90,10 +92,10 @@ func (v *visit) work(ctx context.Context) error {
 	}
 }
 
-// isOver reports whether all that the visit is for is settled.
+// isOver reports whether the visit has settled all it should.
 func (v *visit) isOver() bool { return v.settled >= v.most || v.settled > 0 && v.last.Seq >= v.upTo }
 
-// isLast reports whether the visit is over when a delivery is settled.
+// isLast reports whether settling the delivery with number seq ends the visit.
 func (v *visit) isLast(seq int64) bool { return v.settled+1 >= v.most || seq >= v.upTo }
 
 // settles notes that a delivery is settled.
@@ -102,7 +104,8 @@ func (v *visit) settles(o Outcome) {
 	v.last = o
 }
 
-// goOn runs an attempt that has begun. A session that the host cannot work with gets it back.
+// goOn runs an attempt that Store.Start has begun. If the host cannot run the session's turns, goOn
+// gives the attempt back.
 func (v *visit) goOn(ctx context.Context, l Loaded) error {
 	defer v.host.company.leave(v.guest)
 	err := v.host.knows(l)
@@ -115,17 +118,18 @@ func (v *visit) goOn(ctx context.Context, l Loaded) error {
 	return err
 }
 
-// renew renews the lease between two turns, where many short ones run in one visit.
+// renew renews the lease between two turns if a third of it is over, since one visit may run many
+// short turns.
 func (v *visit) renew(ctx context.Context) error {
 	lease, now := v.host.config.Lease, v.host.now()
-	if since := now.Sub(v.renewed); since >= 0 && since < lease/3 { // a clock may run back
+	if since := now.Sub(v.renewed); since >= 0 && since < lease/3 { // since is negative if the clock has run back
 		return nil
 	}
 	v.renewed = now
 	return v.host.config.Store.Renew(ctx, v.claim, now, now.Add(lease))
 }
 
-// release ends the lease, so that nobody has to wait for its end. Where the store is away, it
+// release ends the lease, so that no host has to wait for its end. If the store is away, the lease
 // ends by itself.
 func (v *visit) release(ctx context.Context) {
 	if v.released {
@@ -134,11 +138,11 @@ func (v *visit) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ending)
 	defer cancel()
 	if err := v.host.config.Store.Release(ctx, v.claim); err != nil && !isRefused(err) {
-		_ = v.host.config.Store.Release(ctx, v.claim) // it may have been the connection alone
+		_ = v.host.config.Store.Release(ctx, v.claim) // only the connection may have failed
 	}
 }
 
-// finish does what is left of settled deliveries, before the session's next turn.
+// finish does what is left to do for settled deliveries, before the session's next turn.
 func (v *visit) finish(ctx context.Context, l Loaded) error {
 	for _, a := range l.Unapplied {
 		if err := v.apply(ctx, a); err != nil {
@@ -151,7 +155,7 @@ func (v *visit) finish(ctx context.Context, l Loaded) error {
 	return nil
 }
 
-// apply makes the writes of a committed delivery, and keeps that they are made.
+// apply makes the writes of a committed delivery, and stores that they were made.
 func (v *visit) apply(ctx context.Context, a Accepted) error {
 	h := v.host
 	if err := h.apply(ctx, a); err != nil {
@@ -166,8 +170,8 @@ func (v *visit) apply(ctx context.Context, a Accepted) error {
 	return nil
 }
 
-// notify tells the outcome of a delivery, the last thing of a visit or not. It is told again
-// later if that fails.
+// notify passes the outcome of a delivery to Config.Notify and stores that it did. If that fails, a
+// later visit does it again. last says that the visit ends with it.
 func (v *visit) notify(ctx context.Context, o Outcome, last bool) {
 	h := v.host
 	if h.config.Notify != nil {
@@ -181,7 +185,7 @@ func (v *visit) notify(ctx context.Context, o Outcome, last bool) {
 	ctx, cancel := lasting(ctx)
 	defer cancel()
 	if h.config.Store.Notified(ctx, v.claim, Notice{Delivery: o.Delivery.Delivery, Release: last, At: asMillis(h.now())}) != nil {
-		return // as if it had not been told
+		return // a later visit notifies again
 	}
 	v.released = last
 	s := v.claim.step(StepNotified)

@@ -7,20 +7,20 @@ import (
 	"github.com/adkreplay/adkreplay/adk/artifact"
 )
 
-// LastingRows are Rows that give back each row as the very value that was written, as memory
-// does. The bodies of artifacts then last as long as their rows, without a spool (SPL-10).
+// LastingRows are Rows that return each row as the very value that was written, as memory does.
+// Bodies of artifacts then last as long as their rows, without a spool (SPL-10).
 type LastingRows interface {
 	Rows
-	// RowsLast does nothing: it says that rows are not taken apart.
+	// RowsLast does nothing. It marks rows that are returned as they were written.
 	RowsLast()
 }
 
-// bodies are the readers of the artifacts of a row that no spool has, by the hashes of what
-// they read.
+// bodies has the readers of the artifacts of a row whose bodies are in no spool, by the hash of the
+// body.
 type bodies map[string]adk.MediaReader
 
-// bodiesOf are the bodies that are gone once only the JSON of a record is kept, and the first
-// artifact that has one.
+// bodiesOf returns the bodies that would be lost if only the JSON of a record were kept, and the
+// first artifact with such a body.
 func bodiesOf(record adk.Record) (own bodies, first *adk.Media) {
 	for _, media := range mediaOf(record) {
 		mark, marked := artifact.Of(media)
@@ -36,7 +36,7 @@ func bodiesOf(record adk.Record) (own bodies, first *adk.Media) {
 	return own, first
 }
 
-// mediaOf are the media that a record holds.
+// mediaOf returns the media of a record.
 func mediaOf(record adk.Record) []*adk.Media {
 	switch r := record.(type) {
 	case *adk.Message:
@@ -52,8 +52,8 @@ func mediaOf(record adk.Record) []*adk.Media {
 	return nil
 }
 
-// errUnkept is why a record is refused: its JSON would be kept, and the body of its artifact
-// would be gone (SPL-9).
+// errUnkept returns the error that refuses a record because its JSON would be kept but the body of
+// its artifact would be lost (SPL-9).
 func errUnkept(record adk.Record, media *adk.Media) error {
 	options := "artifact.SpoolingOptions{}"
 	if record.RecordKind() == adk.RecordMessage {
@@ -63,7 +63,8 @@ func errUnkept(record adk.Record, media *adk.Media) error {
 		"put artifact.Spooling(storage, spool, %s) around the storage, under a session host in Config.Wrap", media.ID(), options)}
 }
 
-// reader is that of a media in a row: from the spool, or one that lasts with the row.
+// reader returns a function that finds the reader of a media in a row: the spool's, or one that
+// lasts with the row.
 func (b bodies) reader(spooled func(*adk.Media) adk.MediaReader) func(*adk.Media) adk.MediaReader {
 	return func(media *adk.Media) adk.MediaReader {
 		if spooled != nil {

@@ -13,44 +13,44 @@ import (
 	"github.com/adkreplay/adkreplay/internal/storages"
 )
 
-// Where the stash of a scope says whose turn it is, unless the config says otherwise.
+// The places in a scope's stash that name the partition, unless the config says otherwise.
 const (
 	StashTenant  = "storage.tenant"
 	StashSession = "storage.session"
 )
 
-// MaxID is how many bytes the name of a tenant or a session has at most.
+// MaxID is the greatest length in bytes of the name of a tenant or a session.
 const MaxID = 255
 
-// Partition is whose records an obligation reads and writes (STO-3). The names are UTF-8
-// without NUL of at most MaxID bytes; either may be empty, where the storage is not strict.
+// Partition says whose records an obligation reads and writes (STO-3). The names are UTF-8 without
+// NUL of at most MaxID bytes; either may be empty if the storage is not strict.
 type Partition struct{ Tenant, Session string }
 
-// Config is what a storage is told. The zero Config is that of one tenant and one session.
+// Config configures a storage. The zero Config is for one tenant and one session.
 type Config struct {
-	// Partition says on whose behalf an obligation is called. Nil reads the texts at
-	// StashTenant and StashSession of the scope's stash; what is not there is empty.
+	// Partition returns the partition for which an obligation is called. Nil reads the texts at
+	// StashTenant and StashSession of the scope's stash; a missing one is empty.
 	Partition func(adk.Scope) (Partition, error)
-	// Strict refuses a partition without a tenant or a session. Nil is the storage's own
-	// habit: databases are strict, memory and files are not.
+	// Strict refuses a partition without a tenant or a session. Nil is the storage's default:
+	// databases are strict, memory and files are not.
 	Strict *bool
-	// Share says of a collection whether all sessions of a tenant share it. Of those that it
-	// does not name, memories, retrievables and standing instructions are shared, and
-	// messages, thoughts and tool calls belong to their session.
+	// Share says, for a collection, whether all sessions of a tenant share it. For collections that
+	// it does not name, memories, retrievables and standing instructions are shared, and messages,
+	// thoughts and tool calls belong to their session.
 	Share map[adk.CollectionName]bool
-	// Limit says of a collection how many of its records a fetch gives: the last of them,
-	// in order. Of those that it does not name a fetch gives all.
+	// Limit says, for a collection, how many of its records a fetch returns: the last ones, in
+	// order. Of other collections a fetch returns all records.
 	Limit map[adk.CollectionName]int
-	// Tools gives the tools of a scope, which cannot be stored with their handlers. Nil
-	// means none.
+	// Tools returns the tools of a scope, which cannot be stored because of their handlers. Nil
+	// means no tools.
 	Tools func(ctx context.Context, scope adk.Scope) ([]*adk.Tool, error)
-	// Spool gives the media that are fetched their readers back, by the keys that
-	// artifact.Spooling has put into their marks. Nil leaves them without: opening one is
-	// E_NOT_A_MEDIA_READER. Giving a spool does not write to it: Spooling does.
+	// Spool has the readers for fetched media, by the keys that artifact.Spooling put into their
+	// marks. With nil they have none, and opening one is E_NOT_A_MEDIA_READER. This field does not
+	// write to the spool; artifact.Spooling does.
 	Spool artifact.Spool
 }
 
-// check is the error E_INVALID_STORAGE_CONFIG with every fault, or nil.
+// check returns E_INVALID_STORAGE_CONFIG with every fault, or nil.
 func (c Config) check() error {
 	var faults []adk.Fault
 	fault := func(path, message string) { faults = append(faults, adk.Fault{Path: path, Message: message}) }
@@ -77,12 +77,12 @@ func (c Config) check() error {
 	return &adk.Error{Code: adk.E_INVALID_STORAGE_CONFIG, Message: strings.Join(messages, "; "), Faults: faults}
 }
 
-// isCollection reports whether records of the collection are stored: of tools none are.
+// isCollection reports whether records of the collection are stored; tools are not.
 func isCollection(of adk.CollectionName) bool {
 	return of.Holds() != "" && of.Holds() != adk.RecordTool
 }
 
-// place is where the records of a collection are, for a scope.
+// place returns where the records of a collection are, for a scope.
 func (c Config) place(scope adk.Scope, of adk.CollectionName) (Place, error) {
 	given := c.Partition
 	if given == nil {
@@ -95,9 +95,9 @@ func (c Config) place(scope adk.Scope, of adk.CollectionName) (Place, error) {
 	return c.Place(p, of)
 }
 
-// Place is where the records of a collection are, of a partition: that of the tenant, where
-// its sessions share the collection. The error is E_STORAGE_PARTITION, of names that no
-// partition has or, with Strict, of one that is empty.
+// Place returns where the records of a collection are, for a partition. If the sessions of a tenant
+// share the collection, that is the tenant's place. The error is E_STORAGE_PARTITION, for a name
+// that no partition can have or, with Strict, for an empty one.
 func (c Config) Place(p Partition, of adk.CollectionName) (Place, error) {
 	for _, one := range []struct{ what, name, path string }{{"tenant", p.Tenant, StashTenant}, {"session", p.Session, StashSession}} {
 		wrong := ""

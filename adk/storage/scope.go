@@ -6,21 +6,21 @@ import (
 	"github.com/adkreplay/adkreplay/internal/stash"
 )
 
-// Scope is what obligations are called with from outside of turns: by who keeps what a user has
-// said before the turn that answers it, or shows somebody a session. Its stash has the names where
-// a config without a Partition of its own looks for them, those that are not empty, and nothing
-// else; it is of no turn and of no dispatch.
+// Scope returns the scope for calling obligations outside of turns, for example to store what a
+// user has said before the turn that answers it, or to show a session. Its stash has the names that
+// are not empty, at the places where a config without a Partition looks for them, and nothing else.
+// It belongs to no turn and no dispatch.
 func (p Partition) Scope() adk.Scope {
 	var names names
 	for path, name := range map[string]string{StashTenant: p.Tenant, StashSession: p.Session} {
 		if name != "" {
-			_ = names.tree.Set(path, name) // a text fits, and nothing else is there
+			_ = names.tree.Set(path, name) // cannot fail: the value is a text, and the tree is empty otherwise
 		}
 	}
 	return adk.Scope{Stash: &names}
 }
 
-// names is a stash with the names of a partition. Nobody changes it.
+// names is a stash with the names of a partition. It is never changed.
 type names struct{ tree stash.Tree }
 
 func (n *names) Get(path string, fallback any) any {

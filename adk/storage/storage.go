@@ -15,57 +15,57 @@ import (
 	"github.com/adkreplay/adkreplay/internal/storages"
 )
 
-// New is the storage that keeps its records in rows. The error is
-// E_INVALID_STORAGE_CONFIG, with every fault of the config.
+// New returns a storage that keeps its records in rows. The error is E_INVALID_STORAGE_CONFIG, with
+// every fault of the config.
 //
-// What is kept is the JSON of a record, which has no body of an artifact: a record whose
-// artifact no spool has is refused with E_NOT_A_SPOOL_READER, unless the rows last
-// (LastingRows).
+// The storage keeps the JSON of a record, which does not contain the body of an artifact. A record
+// with an artifact whose body is in no spool is therefore refused with E_NOT_A_SPOOL_READER, unless
+// the rows last (LastingRows).
 //
-// Errors of its obligations name the collection, the operation, the beginning of the key
-// and the cause, and never what a record says (STO-19).
+// Errors of its obligations name the collection, the operation, the beginning of the key and the
+// cause, but never the content of a record (STO-19).
 func New(config Config, rows Rows) (adk.Storage, error) {
 	if err := config.check(); err != nil {
 		return adk.Storage{}, err
 	}
 	k := &keeper{config: config, rows: rows}
-	k.known, _ = lru.New[adk.Digest, knownRecord](mostKnown) // which fails for no size alone
+	k.known, _ = lru.New[adk.Digest, knownRecord](mostKnown) // fails only for a size below 1
 	if config.Spool != nil {
 		k.parser.MediaReader = artifact.Readers(config.Spool)
 	}
 	return storages.Of(k), nil
 }
 
-// A session that goes on is fetched again and again: these many records are kept as they
-// were read, and none of more bytes.
+// A session that goes on is fetched again and again. Therefore this many parsed records are cached,
+// each of at most knownBytes bytes.
 const (
 	mostKnown  = 4096
 	knownBytes = 4 << 10
 )
 
-// keeper makes rows of records, and records of rows.
+// keeper converts records to rows and back.
 type keeper struct {
 	config Config
 	rows   Rows
 	parser adk.RecordParser
-	// known are records that were read, by their digests: equal bytes are the same record,
-	// wherever they stand, and records do not change.
+	// known caches parsed records by digest. Equal bytes are the same record, wherever they are
+	// stored, and records are immutable.
 	known *lru.Cache[adk.Digest, knownRecord]
 }
 
-// knownRecord is a record that was read, and held against its row.
+// knownRecord is a parsed record that was checked against its row.
 type knownRecord struct {
 	record adk.Record
 	key    KeyHash
 }
 
-// Fetch gives the records of a collection, each as it was stored, or an error: nothing is
-// skipped.
+// Fetch returns the records of a collection, each exactly as it was stored, or an error. It skips
+// none.
 func (k *keeper) Fetch(ctx context.Context, scope adk.Scope, of adk.CollectionName) ([]adk.Record, error) {
 	return k.fetch(ctx, scope, of, k.config.Limit[of])
 }
 
-// fetch is Fetch of the last so many, or of all where last is 0.
+// fetch is Fetch for the last records, or for all if last is 0.
 func (k *keeper) fetch(ctx context.Context, scope adk.Scope, of adk.CollectionName, last int) ([]adk.Record, error) {
 	if ctx.Err() != nil {
 		return nil, fault(of, of.Reads().String(), "", context.Cause(ctx))
@@ -90,14 +90,14 @@ func (k *keeper) fetch(ctx context.Context, scope adk.Scope, of adk.CollectionNa
 	return records, nil
 }
 
-// FetchAll gives the records of a collection whatever its limit.
+// FetchAll returns the records of a collection, whatever its limit.
 func (k *keeper) FetchAll(ctx context.Context, scope adk.Scope, of adk.CollectionName) ([]adk.Record, bool, error) {
 	records, err := k.fetch(ctx, scope, of, 0)
 	return records, err == nil, err
 }
 
-// Owner says whose the records are that a scope sees. Nobody's, where a Config.Partition of
-// one's own names nobody: the stash may say more of them then.
+// Owner returns whose records a scope sees. If Config.Partition is set and returns an empty
+// partition, the owner is unknown; the stash may then say more.
 func (k *keeper) Owner(scope adk.Scope, of adk.CollectionName) (storages.Owner, error) {
 	place, err := k.config.place(scope, of)
 	if err != nil {
@@ -107,7 +107,7 @@ func (k *keeper) Owner(scope adk.Scope, of adk.CollectionName) (storages.Owner, 
 	return storages.Owner{Tenant: place.Tenant, Session: place.Session, Known: known}, nil
 }
 
-// tools are those of the config.
+// tools returns the tools of the config.
 func (k *keeper) tools(ctx context.Context, scope adk.Scope) ([]adk.Record, error) {
 	if k.config.Tools == nil {
 		return nil, nil
@@ -141,7 +141,7 @@ func (k *keeper) Write(ctx context.Context, scope adk.Scope, of adk.CollectionNa
 	return nil
 }
 
-// change is what Write writes.
+// change returns what Write writes.
 func (k *keeper) change(scope adk.Scope, of adk.CollectionName, verb adk.Kind, record adk.Record, key string) (Change, error) {
 	place, err := k.config.place(scope, of)
 	if err != nil {
@@ -163,8 +163,8 @@ func (k *keeper) change(scope adk.Scope, of adk.CollectionName, verb adk.Kind, r
 	return change, nil
 }
 
-// Storing is the change that keeps a record. A record of another collection is an error,
-// as is one that no constructor made.
+// Storing returns the change that stores a record. A record of another collection is an error, and
+// so is one that no constructor made.
 func Storing(place Place, record adk.Record) (Change, error) {
 	if record == nil {
 		return Change{}, errors.New("the record is nil")
@@ -179,12 +179,12 @@ func Storing(place Place, record adk.Record) (Change, error) {
 	return Change{Place: place, Row: Row{Key: HashOf(record.Key()), Body: body, Digest: record.Digest()}}, nil
 }
 
-// Deletion is the change that forgets the record with a key.
+// Deletion returns the change that deletes the record with a key.
 func Deletion(place Place, key string) Change {
 	return Change{Place: place, Row: Row{Key: HashOf(key)}, Delete: true}
 }
 
-// record reads a row back, and holds it against its digest and its key.
+// record parses a row, and checks the record against the row's digest and key.
 func (k *keeper) record(of adk.CollectionName, row Row) (adk.Record, error) {
 	wrong := func(what string, cause error) error {
 		return fault(of, of.Reads().String(), salvagedKey(row), &adk.Error{Code: adk.E_STORAGE_CORRUPT, Message: what, Cause: cause})
@@ -193,7 +193,7 @@ func (k *keeper) record(of adk.CollectionName, row Row) (adk.Record, error) {
 		return nil, wrong("the bytes of the record are not those that were stored", nil)
 	}
 	parser := k.parser
-	if row.bodies != nil { // which do not outlast it
+	if row.bodies != nil { // its readers last only as long as the row
 		parser.MediaReader = row.bodies.reader(parser.MediaReader)
 	} else if known, ok := k.known.Get(row.Digest); ok && known.key == row.Key && known.record.RecordKind() == of.Holds() {
 		return known.record, nil
@@ -213,11 +213,11 @@ func (k *keeper) record(of adk.CollectionName, row Row) (adk.Record, error) {
 	return record, nil
 }
 
-// salvagedKey is the key of a row that may be broken: from what is left of the record, if
-// that is certain, or what is known of it.
+// salvagedKey returns the key of a row that may be corrupt: from the readable part of the record,
+// if it matches the hash, and otherwise the beginning of the hash.
 func salvagedKey(row Row) string {
 	tokens := json.NewDecoder(bytes.NewReader(row.Body))
-	for range 8 { // the id comes first
+	for range 8 { // the id comes early
 		token, err := tokens.Token()
 		if err != nil {
 			break
@@ -232,7 +232,7 @@ func salvagedKey(row Row) string {
 // maxKeyShown is how many characters of a key an error shows.
 const maxKeyShown = 64
 
-// fault is the error of an obligation.
+// fault returns the error of an obligation.
 func fault(of adk.CollectionName, verb, key string, cause error) error {
 	if key != "" {
 		key = fmt.Sprintf(" %.*q", maxKeyShown, key)
@@ -240,7 +240,7 @@ func fault(of adk.CollectionName, verb, key string, cause error) error {
 	return fmt.Errorf("storage: %s: %s%s: %w", of, verb, key, cause)
 }
 
-// causeOf is why an obligation failed: where its context has ended, that is why.
+// causeOf returns why an obligation failed: if its context is done, the cause of that.
 func causeOf(ctx context.Context, err error) error {
 	if ctx.Err() != nil && !errors.As(err, new(*adk.Error)) {
 		return context.Cause(ctx)
@@ -248,7 +248,7 @@ func causeOf(ctx context.Context, err error) error {
 	return err
 }
 
-// readable is an id as databases take a text.
+// readable returns an id in a form that databases accept.
 func readable(id string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(id, "\uFFFD"), "\x00", "\uFFFD")
 }

@@ -1,21 +1,21 @@
-// Package tools are batteries: 56 tools that an agent needs and should not have to
-// write. [All] makes all of them; each package below has a function for each.
+// Package tools has the batteries: 56 tools that agents need and should not have to write. [All]
+// makes all of them; each package below has a function for each tool.
 //
 //	numbers  expressions, LaTeX, statistics, units
 //	data     chains over JSON, sets, tables, forms, numbers and lists for people
-//	texts    changing, searching, comparing, encoding and reading text
+//	texts    changing, searching, comparing, encoding and parsing text
 //	times    dates, periods, business days, zones
-//	misc     colours, comparisons, places on the earth
+//	misc     colors, comparisons, places on the earth
 //	native   memories, retrievables and standing instructions of the turn
 //
-// What they have in common: equal calls make tools of equal digest, untrusted and not
-// ephemeral; those that write say so (adk.EffectWrites). Arguments that break a schema
-// are E_INVALID_TOOL_ARGS; what goes wrong in the work is an answer that begins with
-// "Error", for the model to react to. Texts, lists, nesting and answers have bounds,
-// and the descriptions say the narrow ones. Time comes from the turn's clock and ids
-// from its source, so that equal arguments, clock and ids give equal bytes everywhere.
+// What they have in common: equal calls make tools of equal digest, untrusted and not ephemeral;
+// tools that write say so (adk.EffectWrites). Arguments that do not match the schema are
+// E_INVALID_TOOL_ARGS. An error of the work is an answer that begins with "Error", so that the
+// model can react. Texts, lists, nesting and answers are bounded, and the descriptions mention the
+// narrow bounds. Time comes from the turn's clock and ids from its source, so that equal arguments,
+// clock and ids give equal bytes everywhere.
 //
-// TOOLS.md beside this file lists every tool with its arguments and an answer.
+// The file TOOLS.md in this directory lists every tool with its arguments and an answer.
 package tools
 
 import (
@@ -30,13 +30,13 @@ import (
 	"github.com/adkreplay/adkreplay/adk/tools/times"
 )
 
-// Options are what batteries need of the world.
+// Options configure the batteries.
 type Options struct {
 	// Times are the options of package times.
 	Times times.Options
 }
 
-// All are the tools of all batteries, 56 in a fixed order, whose names are unique.
+// All returns the tools of all batteries: 56 in a fixed order, with unique names.
 func All(o Options) []*adk.Tool {
 	return slices.Concat(numbers.All(), data.All(), texts.All(), times.All(o.Times), misc.All(), native.All())
 }

@@ -1,6 +1,6 @@
-// Package wrap makes a turn of an agent that there is already, whatever it is made with:
-// langchaingo, genkit, eino, Google's ADK, the tool runner of an SDK, or a loop of its own. All that
-// it has to be is a function that is asked something and answers.
+// Package wrap makes a turn of an existing agent, whatever it is built with: langchaingo, genkit,
+// eino, Google's ADK, the tool runner of an SDK, or a loop of its own. The agent only has to be a
+// function from a question to an answer.
 //
 //	client := &http.Client{Transport: adkhttp.NewTransport(nil)} // what the agent asks with
 //	desk := wrap.Agent{Name: "desk", Answer: newDesk(client).Answer}
@@ -12,8 +12,9 @@
 //		return replay.Live{Config: config, Turn: turn, Seams: []string{replay.Executor}}
 //	})
 //
-// What crosses is what the agent asks of the world with the context that it is given: over HTTP with
-// a client on adkhttp.NewTransport, all else through adk.Ask. Time, ids and waits are recorded where
-// they come from adk.Now, adk.NewID and adk.Sleep. Its own prompts, tools and memory are its own:
-// they are seen as far as its model and its services are asked about them.
+// A crossing is whatever the agent asks of the world with the context that it is given: over HTTP
+// with a client on adkhttp.NewTransport, all else through adk.Ask. Time, ids and waits are recorded
+// if they come from adk.Now, adk.NewID and adk.Sleep. The agent's own prompts, tools and memory
+// stay inside it: they are visible only as far as its requests to its model and its services
+// contain them.
 package wrap

@@ -10,22 +10,22 @@ import (
 	"github.com/adkreplay/adkreplay/internal/storages"
 )
 
-// Agent is an agent that there is already.
+// Agent is an existing agent.
 type Agent struct {
-	// Name is that of its executor; empty is "agent".
+	// Name is the name of its executor; empty means "agent".
 	Name string
-	// Answer answers what a user says. What it asks of the world it asks with this context. An error
-	// fails the turn, and so do a panic and an empty answer. It is called once in a turn, and for
-	// several turns at once if several run.
+	// Answer answers what a user says. It asks the world with the given context. An error, a panic
+	// or an empty answer fails the turn. Answer is called once in a turn, and concurrently if
+	// several turns run.
 	Answer func(ctx context.Context, question string) (answer string, err error)
 }
 
-// prompt stands where a turn has to have one: the agent has its own.
+// prompt is the system prompt of the turns, which need one; the agent has its own.
 const prompt = "The agent has instructions of its own."
 
-// Config is the agent as turns run it, on a storage of one's own. A turn loads the messages that the
-// storage gives, has the last one of a user answered, shows the answer, stores it, and is done.
-// Where there is no such message it fails.
+// Config returns the config of turns of this agent, on the given storage. A turn loads the
+// storage's messages, has the agent answer the last one of a user, emits the answer, stores it, and
+// acks. Without such a message it fails.
 func (a Agent) Config(storage adk.Storage) adk.Config {
 	return adk.Config{
 		TurnInput: []adk.TurnMiddleware{{Name: "history", Run: history}},
@@ -34,15 +34,15 @@ func (a Agent) Config(storage adk.Storage) adk.Config {
 	}
 }
 
-// Turn is a turn in which a user says something, as turn.Subject.Build and golden.Turn want it: a
-// config whose storage has that message, and keeps nothing. For replay.Live, where the messages come
-// from the recording, it does not matter what is said.
+// Turn returns a turn in which a user asks the question, as turn.Subject.Build and golden.Turn need
+// it. The config's storage has that message and stores nothing. For replay.Live the question does
+// not matter, because the messages come from the recording.
 func (a Agent) Turn(question string) (adk.Config, adk.RawTurn) {
 	return a.Config(asked(question)), adk.RawTurn{SystemPrompt: prompt}
 }
 
-// Ask runs such a turn and gives the answer. The error is what failed the turn, or ended ctx. A probe
-// is told all of it, such as replay.Record's; nil is none.
+// Ask runs such a turn and returns the answer. The error is what failed the turn, or the cause of
+// ctx. The probe, for example that of replay.Record, observes the turn; nil means none.
 func (a Agent) Ask(ctx context.Context, question string, probe adk.Probe) (answer string, err error) {
 	if question == "" {
 		return "", errors.New("wrap: the question is empty: want what the user says")
@@ -57,7 +57,7 @@ func (a Agent) Ask(ctx context.Context, question string, probe adk.Probe) (answe
 	raw.Functional.Message = func(e adk.MessageEvent) { answer = e.Full }
 	raw.Observability.Error = func(e adk.ErrorEvent) { err = errors.Join(err, e.Error) }
 	raw.Observability.DispatchEnd = func(e adk.DispatchEnd) {
-		if e.Name == "" { // the agent may have others within
+		if e.Name == "" { // not that of a nested dispatch
 			end = e
 		}
 	}
@@ -71,10 +71,10 @@ func (a Agent) Ask(ctx context.Context, question string, probe adk.Probe) (answe
 	return answer, nil
 }
 
-// errEnded is why there is no answer where nothing else says so.
+// errEnded says that the turn ended without an answer and without any other error.
 var errEnded = errors.New("wrap: the turn ended before the agent had answered")
 
-// history loads what was said before.
+// history loads the earlier messages.
 func history(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 	messages, err := tc.Messages().Fetch(ctx)
 	if err != nil {
@@ -89,7 +89,7 @@ func history(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 	return nil
 }
 
-// run has the agent answer, and keeps what it says.
+// run has the agent answer, and stores the answer.
 func (a Agent) run(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 	question, found := "", false
 	for _, m := range dc.Messages().All() {
@@ -125,7 +125,7 @@ func (a Agent) run(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers)
 	return dc.Ack()
 }
 
-// asked is a storage that has what a user said, and keeps nothing.
+// asked returns a storage that has the user's question and stores nothing.
 func asked(question string) adk.Storage {
 	s := storages.NoOp()
 	s.Messages = conversation{s.Messages, question}
@@ -137,7 +137,7 @@ type conversation struct {
 	question string
 }
 
-// Fetch gives the question. Its time is always the same, as a recording of it is to be.
+// Fetch returns the question. Its time is fixed, so that every recording of it is the same.
 func (c conversation) Fetch(context.Context, adk.Scope) ([]*adk.Message, error) {
 	m, err := adk.NewMessage(adk.MessageInit{ID: "question", Role: adk.RoleUser, Content: c.question,
 		CreatedAt: time.Unix(0, 0).UTC(), UpdatedAt: time.Unix(0, 0).UTC()})

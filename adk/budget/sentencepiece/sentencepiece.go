@@ -1,9 +1,9 @@
-// Package sentencepiece counts tokens exactly for models whose vocabulary is a file of
-// SentencePiece: a budget.Counter of a file that the user has.
+// Package sentencepiece counts tokens exactly for models whose vocabulary is a SentencePiece file:
+// it makes a budget.Counter from a file that the user has.
 //
-// The project has no such vocabulary, as they are under licences of their own; without one
-// budget.EncodingGemini is counted by the length of a text. This package is a module of
-// its own, so that nobody else carries what it needs.
+// The project contains no such vocabulary, because they have licences of their own; without one,
+// budget.EncodingGemini is estimated by the length of a text. This package is a module of its own,
+// so that other users do not carry its dependencies.
 //
 //	counter, err := sentencepiece.Load(file, budget.EncodingGemini)
 //	limits := budget.Limits{Encoding: budget.EncodingGemini, Window: 1_000_000, Counter: counter}
@@ -23,10 +23,10 @@ import (
 	"github.com/adkreplay/adkreplay/adk/budget"
 )
 
-// Load reads a vocabulary, the .model file that comes with a model, and gives a counter that
-// knows these encodings and no others. The vocabulary has to be one of byte pairs whose
-// normalisation adds and removes no blanks, as those of Gemma are; any other is an error,
-// and so is a file that is none. The counter is safe for concurrent use.
+// Load reads a vocabulary, the .model file that comes with a model, and returns a counter that
+// knows the given encodings and no others. The vocabulary must consist of byte pairs, and its
+// normalisation must neither add nor remove blanks, as with those of Gemma. Any other file is an
+// error. The counter is safe for concurrent use.
 func Load(vocabulary io.Reader, encodings ...adk.Encoding) (budget.Counter, error) {
 	if len(encodings) == 0 {
 		return nil, errors.New("sentencepiece: for no encoding: name those that the vocabulary is of")
@@ -43,8 +43,8 @@ func Load(vocabulary io.Reader, encodings ...adk.Encoding) (budget.Counter, erro
 	}, nil
 }
 
-// load is NewProcessor, where what it panics at is an error: it takes some fields of the
-// file for granted.
+// load calls NewProcessor and turns its panics into errors. It panics if some fields of the file
+// are missing.
 func load(vocabulary io.Reader) (processor *sentencepiece.Processor, err error) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -54,9 +54,9 @@ func load(vocabulary io.Reader) (processor *sentencepiece.Processor, err error) 
 	return sentencepiece.NewProcessor(io.MultiReader(vocabulary, bytes.NewReader(room())))
 }
 
-// room is one more piece of a vocabulary, which no text leads to. The library puts two
-// pieces side by side into a buffer of the longest piece's length, and panics where they
-// are longer together (v0.6.0): this piece is longer than any two.
+// room returns one more piece for a vocabulary, which no text matches. The library joins two pieces
+// in a buffer with the length of the longest piece, and panics if the two together are longer
+// (v0.6.0). The piece of room is longer than any two others.
 func room() []byte {
 	const longest, text, pieces = 4096, 1<<3 | 2, 1<<3 | 2
 	const kind, unused = 3 << 3, 5
@@ -65,8 +65,8 @@ func room() []byte {
 	return append(binary.AppendUvarint([]byte{pieces}, uint64(len(piece))), piece...)
 }
 
-// count is how many tokens a text has; a text at which the library panics is counted by
-// whoever comes next.
+// count returns how many tokens a text has. For a text at which the library panics, known is false,
+// so that the caller counts it in another way.
 func count(processor *sentencepiece.Processor, text string) (n int, exact, known bool) {
 	defer func() {
 		if recover() != nil {

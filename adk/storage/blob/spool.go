@@ -21,29 +21,28 @@ import (
 	"github.com/adkreplay/adkreplay/adk/artifact"
 )
 
-// Spool keeps bodies in a bucket. It may be used by many goroutines, and by many processes
-// on one bucket.
+// Spool keeps bodies in a bucket. It may be used by many goroutines, and by many processes on one
+// bucket.
 //
-// A body is an object that never changes, under a name of its own; an entry object names
-// the one that counts for a key, and says how long it is. A write puts a new body there and
-// then the entry in the place of the old one, as one object each: a crash leaves the old
-// body or the new one, and at worst an object that nobody names. Readers keep the object
-// that they found: after another write they go on with the old bytes, or fail with
-// E_ARTIFACT_CHANGED where those are gone.
+// A body is an object that never changes, under a unique name; an entry object names the current
+// body of a key and has its length. A write adds a new body and then replaces the entry, each as
+// one object, so a crash leaves either the old body or the new one. At worst it leaves an object
+// that no entry names. A reader keeps naming the object that it found: after another write it goes
+// on with the old bytes, or fails with E_ARTIFACT_CHANGED if they are gone.
 type Spool struct {
-	// MaxBytes is how long a body may be; 0 is no bound. Set it before the first use.
+	// MaxBytes is the greatest length of a body; 0 means no bound. Set it before the first use.
 	MaxBytes int64
 
 	bucket *blob.Bucket
-	naming sync.Mutex // so that of two writers the later one forgets what the other wrote
+	naming sync.Mutex // serializes changes of entries, so that the later of two writers removes the body of the other
 }
 
-// NewSpool keeps bodies in a bucket, which the caller closes. A part of one is shown by
-// blob.PrefixedBucket. A bucket of fileblob has to be opened with MetadataDontWrite: what it
-// writes beside an object is not written at once with it.
+// NewSpool keeps bodies in a bucket, which the caller closes. Use blob.PrefixedBucket for a part of
+// a bucket. Open a bucket of fileblob with MetadataDontWrite, because its metadata is not written
+// atomically with the object.
 func NewSpool(bucket *blob.Bucket) *Spool { return &Spool{bucket: bucket} }
 
-// entry is what an entry object says.
+// entry is the content of an entry object.
 type entry struct {
 	Key    string `json:"key"`
 	Object string `json:"object"`
@@ -56,13 +55,14 @@ const (
 	entries = "entries/"
 	bodies  = "bodies/"
 
-	// Names stay below what any file system or store takes: longer ones go on with a hash.
+	// Names stay below the limits of any file system or store: a longer name is cut and gets a
+	// hash.
 	maxName   = 100
 	nameBegin = 60
 )
 
-// entryName is the name of a key's entry. Those of keys with one beginning have one
-// beginning too, as far as nameBegin.
+// entryName returns the name of a key's entry. Keys with a common beginning have names with a
+// common beginning, up to nameBegin bytes.
 func entryName(key string) string {
 	name := escaped(key)
 	if len(name) > maxName {
@@ -72,8 +72,8 @@ func entryName(key string) string {
 	return entries + name
 }
 
-// escaped is a text in letters, digits and dashes, with what is none as an equals sign and
-// two hexadecimal digits.
+// escaped returns a text with each byte that is no letter, digit or dash replaced by an equals sign
+// and two hexadecimal digits.
 func escaped(text string) string {
 	var b strings.Builder
 	for _, c := range []byte(text) {
@@ -87,7 +87,7 @@ func escaped(text string) string {
 	return b.String()
 }
 
-// Write streams body into an object of its own, and then makes it the one of the key.
+// Write streams body into a new object, and then makes that the body of the key.
 func (s *Spool) Write(ctx context.Context, key string, body io.Reader) (artifact.Entry, error) {
 	if err := artifact.CheckKey(key); err != nil {
 		return artifact.Entry{}, err
@@ -103,7 +103,7 @@ func (s *Spool) Write(ctx context.Context, key string, body io.Reader) (artifact
 	return found, nil
 }
 
-// put writes a new object; one that is not written to its end is not there.
+// put writes a new object. If body is not read to its end, there is no object.
 func (s *Spool) put(ctx context.Context, object, key string, body io.Reader) (artifact.Entry, error) {
 	within, abandon := context.WithCancel(ctx)
 	defer abandon()
@@ -112,9 +112,9 @@ func (s *Spool) put(ctx context.Context, object, key string, body io.Reader) (ar
 		return artifact.Entry{}, err
 	}
 	whole := false
-	defer func() { // body may also have panicked
+	defer func() { // deferred, since body may panic
 		if !whole {
-			abandon() // so that closing keeps nothing
+			abandon() // makes Close discard the object
 			_ = w.Close()
 		}
 	}()
@@ -126,7 +126,8 @@ func (s *Spool) put(ctx context.Context, object, key string, body io.Reader) (ar
 	return found, w.Close()
 }
 
-// name makes a body the one of its key, and forgets the one before; or the new one, where it fails.
+// name makes a body the one of its key, and removes the one before. If it fails, it removes the new
+// body.
 func (s *Spool) name(ctx context.Context, now entry) error {
 	s.naming.Lock()
 	defer s.naming.Unlock()
@@ -149,14 +150,15 @@ func (s *Spool) name(ctx context.Context, now entry) error {
 	return nil
 }
 
-// forget deletes a body that nobody names any more, also where the context has ended. One
-// that is left is no harm.
+// forget deletes a body that no entry names any more, even if ctx is done. An error is ignored,
+// since a body that stays does no harm.
 func (s *Spool) forget(ctx context.Context, object string) {
 	_ = s.bucket.Delete(context.WithoutCancel(ctx), object)
 }
 
-// forgetUnnamed forgets a body whose entry was not written. A store may have kept that though it
-// failed, and may yet keep it where nobody has waited for it: the body stays then.
+// forgetUnnamed deletes a body whose entry could not be written. The store may have written the
+// entry in spite of the error. If ctx is done, it may even write it later; in that case the body
+// stays.
 func (s *Spool) forgetUnnamed(ctx context.Context, failed entry) {
 	if ctx.Err() != nil {
 		return
@@ -187,7 +189,7 @@ func (s *Spool) readEntry(ctx context.Context, name string) (found entry, known 
 
 func isMissing(err error) bool { return err != nil && gcerrors.Code(err) == gcerrors.NotFound }
 
-// Read gives a reader of the body that the key has now.
+// Read returns a reader of the key's current body.
 func (s *Spool) Read(ctx context.Context, key string) (adk.MediaReader, bool, error) {
 	if err := artifact.CheckKey(key); err != nil {
 		return nil, false, err
@@ -199,7 +201,7 @@ func (s *Spool) Read(ctx context.Context, key string) (adk.MediaReader, bool, er
 	return reader{s.bucket, found}, true, nil
 }
 
-// Delete forgets a body.
+// Delete removes a body.
 func (s *Spool) Delete(ctx context.Context, key string) (bool, error) {
 	if err := artifact.CheckKey(key); err != nil {
 		return false, err
@@ -211,7 +213,7 @@ func (s *Spool) Delete(ctx context.Context, key string) (bool, error) {
 		return false, err
 	}
 	if err := s.bucket.Delete(ctx, entryName(key)); err != nil {
-		if isMissing(err) { // somebody else did
+		if isMissing(err) { // another caller did
 			return false, nil
 		}
 		return false, err
@@ -220,8 +222,8 @@ func (s *Spool) Delete(ctx context.Context, key string) (bool, error) {
 	return true, nil
 }
 
-// List gives the entries with a prefix, in the order of their keys. It holds them all, and
-// reads an object for each.
+// List returns the entries with a prefix, ordered by key. It holds them all in memory, and reads an
+// object for each.
 func (s *Spool) List(ctx context.Context, prefix string) iter.Seq2[artifact.Entry, error] {
 	return func(yield func(artifact.Entry, error) bool) {
 		all, err := s.list(ctx, prefix)
@@ -253,7 +255,7 @@ func (s *Spool) list(ctx context.Context, prefix string) (all []artifact.Entry, 
 		if err != nil {
 			return nil, err
 		}
-		if known && strings.HasPrefix(one.Key, prefix) { // else it was deleted meanwhile
+		if known && strings.HasPrefix(one.Key, prefix) { // otherwise it was deleted meanwhile
 			all = append(all, artifact.Entry{Key: one.Key, Bytes: one.Bytes, Lines: one.Lines, SHA256: one.SHA256, Written: object.ModTime})
 		}
 	}
@@ -273,14 +275,14 @@ func (r reader) Open(ctx context.Context) (io.ReadCloser, error) {
 	return r.OpenRange(ctx, 0, r.entry.Bytes)
 }
 
-// OpenRange reads a piece of the body.
+// OpenRange reads a part of the body.
 func (r reader) OpenRange(ctx context.Context, from, length int64) (io.ReadCloser, error) {
 	stream, err := r.bucket.NewRangeReader(ctx, r.entry.Object, min(from, r.entry.Bytes), min(length, max(0, r.entry.Bytes-from)), nil)
 	if isMissing(err) {
 		return nil, &adk.Error{Code: adk.E_ARTIFACT_CHANGED, Message: fmt.Sprintf("the body of key %.40q was replaced or deleted", r.entry.Key)}
 	}
 	if err != nil {
-		return nil, err // not a nil *blob.Reader that is no nil interface
+		return nil, err // a nil *blob.Reader would be a non-nil interface
 	}
 	return stream, nil
 }

@@ -15,15 +15,15 @@ import (
 	"github.com/adkreplay/adkreplay/adk/storage"
 )
 
-// Config is what a storage on a database is told. The zero Config is strict, and migrates.
+// Config configures a storage on a database. The zero Config is strict, and migrates.
 type Config struct {
-	// Config is as for any storage; but nil for Strict is strict.
+	// Config is as for any storage, but Strict is true if it is nil.
 	storage.Config
-	// NoMigrate leaves the tables as they are: where they are older than this release
-	// needs, Open fails with E_STORAGE_SCHEMA.
+	// NoMigrate does not change the tables: if they are older than this release needs, Open fails
+	// with E_STORAGE_SCHEMA.
 	NoMigrate bool
-	// MaxBody is how many bytes a body in the spool has at most: a longer one is
-	// E_SPOOL_TOO_LARGE. 0 is no bound.
+	// MaxBody is the greatest length in bytes of a body in the spool; a longer one is
+	// E_SPOOL_TOO_LARGE. 0 means no bound.
 	MaxBody int64
 }
 
@@ -36,9 +36,8 @@ type DB struct {
 	obligations adk.Storage
 }
 
-// Open makes a storage of a source, which is its own from then on: it is closed where this
-// fails. Errors are E_INVALID_STORAGE_CONFIG, E_STORAGE_SCHEMA, E_STORAGE_BUSY, and what the
-// database says.
+// Open makes a storage of a source and takes ownership of it: if Open fails, it closes the source.
+// Errors are E_INVALID_STORAGE_CONFIG, E_STORAGE_SCHEMA, E_STORAGE_BUSY, and those of the database.
 func Open(ctx context.Context, source Source, config Config) (*DB, error) {
 	if config.Strict == nil {
 		config.Strict = new(true)
@@ -64,7 +63,7 @@ func Open(ctx context.Context, source Source, config Config) (*DB, error) {
 	return db, nil
 }
 
-// Storage is the storage as a config takes it.
+// Storage returns the storage for a runner's config.
 func (db *DB) Storage() adk.Storage { return db.obligations }
 
 // Close closes the connections.
@@ -75,7 +74,7 @@ func (db *DB) Close() error {
 	return errors.Join(db.source.Reader.Close(), db.source.Writer.Close())
 }
 
-// Fetch gives the rows of a place: DB is storage.Rows.
+// Fetch returns the rows of a place. It implements storage.Rows.
 func (db *DB) Fetch(ctx context.Context, place storage.Place, last int) (rows []storage.Row, err error) {
 	statement, args := selectRecords, placeArgs(place)
 	if last > 0 {
@@ -91,10 +90,10 @@ func (db *DB) Fetch(ctx context.Context, place storage.Place, last int) (rows []
 	return rows, err
 }
 
-// mostKeys is how many keys a database is asked for at once.
+// mostKeys is how many keys one query asks for.
 const mostKeys = 500
 
-// Has gives those of the keys that a place has.
+// Has returns which of the keys a place has.
 func (db *DB) Has(ctx context.Context, place storage.Place, keys ...storage.KeyHash) (known []storage.KeyHash, err error) {
 	for some := range slices.Chunk(keys, mostKeys) {
 		args, statement := placeArgs(place), strings.Builder{}
@@ -133,7 +132,7 @@ func (db *DB) read(ctx context.Context, statement string, args []any) (rows []st
 		if err := found.Scan(&key, &row.Body, &digest); err != nil {
 			return nil, err
 		}
-		copy(row.Key[:], key) // another length is another key, and is found so
+		copy(row.Key[:], key) // a key of another length does not match, and is reported as corrupt
 		copy(row.Digest[:], digest)
 		rows = append(rows, row)
 	}
@@ -150,7 +149,8 @@ func (db *DB) Write(ctx context.Context, changes ...storage.Change) error {
 	return db.run(ctx, db.written(changes))
 }
 
-// writeAlone makes one change in one statement, where a network lies between.
+// writeAlone makes one change in one statement, if the dialect has such a statement, as for
+// databases behind a network.
 func (db *DB) writeAlone(ctx context.Context, c storage.Change) (done bool, err error) {
 	if db.source.Dialect.putAlone == "" {
 		return false, nil
@@ -165,17 +165,17 @@ func (db *DB) writeAlone(ctx context.Context, c storage.Change) (done bool, err 
 	})
 }
 
-// rowArgs are the values of a record but for where it stands.
+// rowArgs returns the values of a record, except its place and key.
 func rowArgs(row storage.Row) []any {
 	return []any{row.Body, row.Digest[:], row.TurnID, row.DispatchID, time.Now().UnixMilli()}
 }
 
-// transact runs f in a transaction, again where others were busy.
+// transact runs f in a transaction, and again if others were busy.
 func (db *DB) transact(ctx context.Context, f func(*sql.Tx) error) error {
 	return db.transactOn(ctx, db.source.Writer, f)
 }
 
-// transactOn is transact on a pool.
+// transactOn is transact on a given pool.
 func (db *DB) transactOn(ctx context.Context, pool *sql.DB, f func(*sql.Tx) error) error {
 	return db.retry(ctx, func() error {
 		tx, err := pool.BeginTx(ctx, nil)
@@ -200,13 +200,13 @@ func (db *DB) apply(ctx context.Context, tx *sql.Tx, changes []storage.Change) e
 	return nil
 }
 
-// written are the statements that make changes. They first lock all collections that they
-// touch, in one order, so that no two transactions wait for one another, and reserve the
-// positions that the records can have.
+// written returns the statements that make changes. They first lock all collections that they
+// change, in a fixed order, so that no two transactions deadlock, and reserve the positions that
+// the new records may need.
 func (db *DB) written(changes []storage.Change) []Statement {
 	reserved := map[storage.Place]int64{}
 	for _, c := range changes {
-		reserved[c.Place]++ // also to delete: a lock without a position is none
+		reserved[c.Place]++ // a delete counts too, since only reserving a position locks
 	}
 	places := slices.SortedFunc(maps.Keys(reserved), func(a, b storage.Place) int {
 		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Session, b.Session), cmp.Compare(a.Collection, b.Collection))
@@ -228,8 +228,8 @@ func (db *DB) written(changes []storage.Change) []Statement {
 }
 
 const (
-	// mostTries is how many times more a database is asked that is busy (STO-11), and
-	// firstPause how long before the first of them; each is twice as long as the one before.
+	// mostTries is how often a busy database is asked again (STO-11), and firstPause the pause
+	// before the first of these tries; each pause is twice as long as the one before.
 	mostTries  = 5
 	firstPause = 10 * time.Millisecond
 )

@@ -13,7 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// migrate brings the tables to this release, or fails and leaves them as they were (STO-16).
+// migrate brings the tables to this release, or fails and leaves them unchanged (STO-16).
 func (db *DB) migrate(ctx context.Context, never bool) error {
 	provider, err := goose.NewProvider(db.source.Dialect.goose, db.source.Writer, db.source.Dialect.migrations(), goose.WithDisableGlobalRegistry(true))
 	if err != nil {
@@ -31,7 +31,7 @@ func (db *DB) migrate(ctx context.Context, never bool) error {
 	return db.up(ctx, provider, ours)
 }
 
-// up runs the migrations that are missing. Who had the lock before may have run them.
+// up runs the missing migrations. Another process that had the lock before may have run them.
 func (db *DB) up(ctx context.Context, provider *goose.Provider, ours int64) (err error) {
 	unlock, err := db.source.Lock(ctx)
 	if err != nil {
@@ -52,11 +52,12 @@ func (db *DB) up(ctx context.Context, provider *goose.Provider, ours int64) (err
 	return err
 }
 
-// created finds the tables that a migration makes.
+// created finds the tables that a migration creates.
 var created = regexp.MustCompile(`(?m)^create table (\w+)`)
 
-// ownTables is the error of tables with the names of those that migrations behind a version
-// would make: they are another program's, and nothing is put beside them.
+// ownTables returns an error if tables exist with the names of those that migrations after a
+// version would create: they belong to another program, and the storage does not share a schema
+// with it.
 func (db *DB) ownTables(ctx context.Context, provider *goose.Provider, behind int64) error {
 	for _, migration := range provider.ListSources() {
 		if migration.Version <= behind {
@@ -81,14 +82,14 @@ func strangeTable(name string) error {
 	return schemaError("the table %s is there, and is another program's: give the storage a database, or a schema, of its own", name)
 }
 
-// version is that of the tables, and 0 where there are none. Those of which a later release
-// says that this one must not use them are E_STORAGE_SCHEMA. It changes nothing.
+// version returns the version of the tables, 0 if there are none. If a later release has noted that
+// this release must not use the tables, the error is E_STORAGE_SCHEMA. It changes nothing.
 func (db *DB) version(ctx context.Context, ours int64) (version int64, err error) {
 	version, err = db.number(ctx, "goose_db_version", selectVersion)
 	if err != nil {
 		return 0, err
 	}
-	least, err := db.number(ctx, "schema_compat", selectMinVersion) // after it: our first step makes both at once
+	least, err := db.number(ctx, "schema_compat", selectMinVersion) // read second: the first migration makes both at once
 	switch {
 	case err != nil:
 		return 0, err
@@ -112,7 +113,7 @@ func (db *DB) hasTable(ctx context.Context, table string) (bool, error) {
 	return tables > 0, nil
 }
 
-// number asks a table for a number, and gives 0 where the table is not there, or empty.
+// number reads a number from a table; it is 0 if the table is missing or empty.
 func (db *DB) number(ctx context.Context, table, statement string) (number int64, err error) {
 	ok, err := db.hasTable(ctx, table)
 	if err != nil || !ok {

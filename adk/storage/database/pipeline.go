@@ -5,13 +5,13 @@ import (
 	"database/sql"
 )
 
-// statement is one of the statements below as the dialect wants it.
+// statement returns a statement in the dialect's form.
 func (db *DB) statement(text string, args ...any) Statement {
 	return Statement{SQL: db.source.Dialect.sql(text), Args: args}
 }
 
-// run runs statements in one transaction, and in one round trip where that is possible, again
-// where others were busy.
+// run runs statements in one transaction, in one round trip if the source has a Pipeline, and again
+// if others were busy.
 func (db *DB) run(ctx context.Context, all []Statement) error {
 	if db.source.Pipeline != nil {
 		return db.retry(ctx, func() error { return db.source.Pipeline(ctx, all) })

@@ -16,9 +16,9 @@ import (
 	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 
-// Sessions is the store of sessions beside the records: what a turn stores and what its
-// session keeps are written in one transaction. Any number of processes, and on Postgres of
-// machines, share it; leases end by the clock of the database.
+// Sessions returns the store of sessions in this database: what a turn stores and what its session
+// keeps are written in one transaction. Any number of processes, and on Postgres of machines, may
+// share it; leases end by the clock of the database.
 func (db *DB) Sessions() session.Store {
 	if db.source.Pipeline != nil {
 		return sessionrows.Of(shortTables{sessionTables{db}})
@@ -31,8 +31,8 @@ type sessionTables struct{ db *DB }
 
 var _ sessionrows.Tables = sessionTables{}
 
-// Transact is sessionrows.Tables'. Sessions are locked by their names first, so that of two
-// that begin one, one waits.
+// Transact implements sessionrows.Tables. It locks sessions by their names first, so that of two
+// transactions that begin a session, one waits.
 func (t sessionTables) Transact(ctx context.Context, _ time.Time, f func(sessionrows.Tx) error, ids ...session.SessionID) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -58,12 +58,12 @@ func (t sessionTables) Transact(ctx context.Context, _ time.Time, f func(session
 	return err
 }
 
-// read runs a query that gives rows, each of which take reads.
+// read runs a query and calls take for each row.
 func (t sessionTables) read(ctx context.Context, take func(*sql.Rows) error, statement string, args ...any) error {
 	return t.Transact(ctx, time.Time{}, func(tx sessionrows.Tx) error { return tx.(sessionTx).query(ctx, take, statement, args...) })
 }
 
-// Pending is sessionrows.Tables'.
+// Pending implements sessionrows.Tables.
 func (t sessionTables) Pending(ctx context.Context, now time.Time, limit int) (ids []session.SessionID, err error) {
 	err = t.read(ctx, takeIDs(&ids), selectPending, millisOf(now), max(limit, 0), millisOf(now.Add(2*session.MaxRetryPause)))
 	return ids, err
@@ -79,19 +79,19 @@ func takeIDs(ids *[]session.SessionID) func(*sql.Rows) error {
 	}
 }
 
-// Sessions is sessionrows.Tables'.
+// Sessions implements sessionrows.Tables.
 func (t sessionTables) Sessions(ctx context.Context, tenant, after string, limit int) (ids []session.SessionID, err error) {
 	err = t.read(ctx, takeIDs(&ids), selectSessions, tenant, after, max(limit, 0))
 	return ids, err
 }
 
-// Erased is sessionrows.Tables'.
+// Erased implements sessionrows.Tables.
 func (t sessionTables) Erased(ctx context.Context, tenant, after string, limit int) (ids []session.SessionID, err error) {
 	err = t.read(ctx, takeIDs(&ids), selectErased, tenant, after, max(limit, 0))
 	return ids, err
 }
 
-// Purge is sessionrows.Tables'.
+// Purge implements sessionrows.Tables.
 func (t sessionTables) Purge(ctx context.Context, before time.Time) (purged int, err error) {
 	err = t.db.retry(ctx, func() error {
 		result, err := t.db.source.Writer.ExecContext(ctx, t.db.source.Dialect.sql(purgeDeliveries), millisOf(before))
@@ -105,14 +105,14 @@ func (t sessionTables) Purge(ctx context.Context, before time.Time) (purged int,
 	return purged, err
 }
 
-// Backlog is sessionrows.Tables'.
+// Backlog implements sessionrows.Tables.
 func (t sessionTables) Backlog(ctx context.Context) (unsettled int, oldest time.Time, err error) {
 	var at sql.NullInt64
 	err = t.read(ctx, func(rows *sql.Rows) error { return rows.Scan(&unsettled, &at) }, selectBacklog)
 	return unsettled, timeOf(at.Int64), err
 }
 
-// RaiseEpochs is sessionrows.Tables'.
+// RaiseEpochs implements sessionrows.Tables.
 func (t sessionTables) RaiseEpochs(ctx context.Context) error {
 	return t.db.retry(ctx, func() error {
 		_, err := t.db.source.Writer.ExecContext(ctx, raiseEpochs)
@@ -120,13 +120,13 @@ func (t sessionTables) RaiseEpochs(ctx context.Context) error {
 	})
 }
 
-// Holds is sessionrows.Tables'.
+// Holds implements sessionrows.Tables.
 func (t sessionTables) Holds(s adk.Storage) bool {
 	plan, ok := storage.PlanOf(s)
 	return ok && plan.Rows() == storage.Rows(t.db)
 }
 
-// millisOf and timeOf are how times stand in tables; the zero time is 0.
+// millisOf and timeOf convert times to and from the form in tables; the zero time is 0.
 func millisOf(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -141,7 +141,7 @@ func timeOf(millis int64) time.Time {
 	return time.UnixMilli(millis).UTC()
 }
 
-// sessionTx is a transaction.
+// sessionTx implements sessionrows.Tx.
 type sessionTx struct {
 	db *DB
 	tx *sql.Tx
@@ -166,7 +166,7 @@ func (s sessionTx) query(ctx context.Context, take func(*sql.Rows) error, statem
 	return rows.Err()
 }
 
-// Now is the present, by the clock of the database.
+// Now returns the time by the clock of the database.
 func (s sessionTx) Now(ctx context.Context) (time.Time, error) {
 	var millis int64
 	err := s.tx.QueryRowContext(ctx, s.db.source.Dialect.sql("select {now}")).Scan(&millis)
@@ -189,7 +189,7 @@ func (s sessionTx) Session(ctx context.Context, id session.SessionID) (found *se
 	return found, err
 }
 
-// asJSON is a value as a column has it, and nothing where it is empty.
+// asJSON returns a value in the form of a column; nil if it is empty.
 func asJSON(value any, empty bool) ([]byte, error) {
 	if empty {
 		return nil, nil
@@ -221,7 +221,7 @@ func (s sessionTx) PutSession(ctx context.Context, row *sessionrows.Session) err
 		[]byte(row.Initiator), row.Kind, []byte(row.ChannelState), internal, millisOf(row.CreatedAt), millisOf(row.UpdatedAt), millisOf(row.ErasedAt), millisOf(row.LeaseTaken))
 }
 
-// deliveries runs a query for deliveries of a session.
+// deliveries returns the deliveries of a session that a condition selects.
 func (s sessionTx) deliveries(ctx context.Context, id session.SessionID, where string, args ...any) (all []sessionrows.Delivery, err error) {
 	err = s.query(ctx, func(rows *sql.Rows) error {
 		d := sessionrows.Delivery{}
@@ -248,7 +248,7 @@ func (s sessionTx) deliveries(ctx context.Context, id session.SessionID, where s
 	return all, err
 }
 
-// one is the first of the deliveries, nil where there is none.
+// one returns the first of the deliveries, or nil.
 func one(all []sessionrows.Delivery, err error) (*sessionrows.Delivery, error) {
 	if err != nil || len(all) == 0 {
 		return nil, err
@@ -293,8 +293,8 @@ func asNumber(ok bool) int {
 	return 0
 }
 
-// readableID is the id of a turn as databases take a text: whoever made it may have put
-// anything into it.
+// readableID returns the id of a turn in a form that databases accept; a user's ids may be any
+// text.
 func readableID(id string) string {
 	return string(bytes.ReplaceAll(bytes.ToValidUTF8([]byte(id), []byte("\uFFFD")), []byte{0}, []byte("\uFFFD")))
 }
@@ -325,8 +325,8 @@ func (s sessionTx) Write(ctx context.Context, changes []storage.Change) error {
 	return s.db.apply(ctx, s.tx, changes)
 }
 
-// The statements for sessions, which are written as Postgres wants them; {now} is the
-// present, and {for update} keeps a row for the transaction.
+// The statements for sessions, in the form for Postgres. {now} is the current time, and {for
+// update} locks a row for the transaction.
 const (
 	selectSession = `select format, revision, epoch, lease_owner, lease_until, next_seq, unsettled, initiator, channel_kind, channel_state, internal,
 		created_at, updated_at, erased_at, lease_taken from sessions where tenant = $1 and id = $2 {for update}`

@@ -11,14 +11,16 @@ import (
 	"github.com/adkreplay/adkreplay/adk/storage/internal/sessionrows"
 )
 
-// shortTables are tables behind a network: the ordinary way of a delivery is one pipeline a
-// step. What is not ordinary makes no change, and is decided row by row.
+// shortTables are tables behind a network: each step of the usual way of a delivery is one
+// pipeline. In other cases the pipeline changes nothing, and the rules of package sessionrows
+// decide row by row.
 type shortTables struct{ sessionTables }
 
 var _ sessionrows.Shortcut = shortTables{}
 
-// pipe runs statements behind the lock of a session, so that each sees all that those have
-// done who had the lock before. Where one of them finds what it must not, it is not done.
+// pipe runs statements after locking a session, so that each sees what transactions that had the
+// lock before have done. If a statement does not find what it requires, nothing is done and done is
+// false.
 func (t shortTables) pipe(ctx context.Context, id session.SessionID, all ...Statement) (done bool, err error) {
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
@@ -37,7 +39,7 @@ func (t shortTables) pipe(ctx context.Context, id session.SessionID, all ...Stat
 	return false, err
 }
 
-// Start is sessionrows.Shortcut's.
+// Start implements sessionrows.Shortcut.
 func (t shortTables) Start(ctx context.Context, s *sessionrows.Session, d *sessionrows.Delivery, given bool,
 	lease time.Duration) (values map[string]session.Value, started bool, err error) {
 	parent, err := asJSON(d.Parent, d.Parent == session.DeliveryID{})
@@ -60,7 +62,7 @@ func (t shortTables) Start(ctx context.Context, s *sessionrows.Session, d *sessi
 	return values, done && started, err
 }
 
-// Commit is sessionrows.Shortcut's.
+// Commit implements sessionrows.Shortcut.
 func (t shortTables) Commit(ctx context.Context, c session.Claim, change session.Commit, d *sessionrows.Delivery) (done bool, err error) {
 	snapshots, err := asJSON(change.Snapshots, len(change.Snapshots) == 0)
 	if err != nil {
@@ -88,7 +90,7 @@ func (t shortTables) Commit(ctx context.Context, c session.Claim, change session
 	return t.pipe(ctx, id, all...)
 }
 
-// Notified is sessionrows.Shortcut's.
+// Notified implements sessionrows.Shortcut.
 func (t shortTables) Notified(ctx context.Context, c session.Claim, n session.Notice) error {
 	all := []Statement{t.db.statement(noteNotified, c.Tenant, c.Session, n.Delivery, millisOf(n.At))}
 	if n.Release {
@@ -98,7 +100,7 @@ func (t shortTables) Notified(ctx context.Context, c session.Claim, n session.No
 	return err
 }
 
-// takeValues reads rows of selectValues.
+// takeValues returns a function that reads rows of selectValues.
 func takeValues(into *map[string]session.Value) func(func(...any) error) error {
 	*into = nil
 	return func(scan func(...any) error) error {
@@ -115,15 +117,15 @@ func takeValues(into *map[string]session.Value) func(func(...any) error) error {
 	}
 }
 
-// noneMade is what Postgres says of a division by zero, which must makes of a statement that
-// changes nothing: SQL has no other way to end a transaction without asking anybody.
+// noneMade is Postgres's code for a division by zero, which must causes if a statement changes no
+// row. SQL has no other way to end a transaction without a round trip.
 const (
 	noneMade = "22012"
 	must     = `with made as (`
 	orNone   = ` returning 1) select 1 / count(*) from made`
 )
 
-// The statements of pipelines, which only databases run that have them.
+// The statements of pipelines, which run only on databases that have pipelines.
 const (
 	startSession = `with s as (insert into sessions (tenant, id, format, revision, epoch, lease_owner, lease_until, next_seq, unsettled, initiator, channel_kind, channel_state,
 		internal, created_at, updated_at, erased_at, lease_taken) values ($1, $2, $3, 0, 1, $4, {now} + $5, 2, 1, $6, $7, $8, null, $9, $9, 0, {now})

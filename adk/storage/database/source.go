@@ -10,32 +10,32 @@ import (
 	goosedb "github.com/pressly/goose/v3/database"
 )
 
-// Source is a database that somebody's driver has opened.
+// Source is a database that was opened with some driver.
 type Source struct {
-	// Dialect is what it speaks; required.
+	// Dialect is its SQL dialect; required.
 	Dialect Dialect
-	// Writer is the pool that writes; required. That of SQLite has one connection, and
-	// begins its transactions immediately.
+	// Writer is the pool for writing; required. For SQLite it has one connection, and begins its
+	// transactions in immediate mode.
 	Writer *sql.DB
-	// Reader is the pool that reads; nil means Writer.
+	// Reader is the pool for reading; nil means Writer.
 	Reader *sql.DB
-	// Busy reports whether an error of the driver says that others were busy, and that the
-	// same may succeed later; nil means that none does.
+	// Busy reports whether a driver's error says that others were busy, so that a retry may
+	// succeed; nil means that no error does.
 	Busy func(error) bool
-	// Pipeline runs statements one after the other in one transaction, all or nothing, and
-	// sends them at once: for databases behind a network. It is called with those of package
-	// database only; nil sends one at a time.
+	// Pipeline runs statements one after the other in one transaction, all or nothing, in one round
+	// trip. It is for databases behind a network, and is called only with statements of package
+	// database. Nil sends them one at a time.
 	Pipeline func(ctx context.Context, all []Statement) error
-	// Lock keeps other processes from migrating until it is unlocked. Nil is for those that
-	// are alone, or never migrate.
+	// Lock keeps other processes from migrating until unlock is called. Nil is for a process that
+	// is alone, or that never migrates.
 	Lock func(ctx context.Context) (unlock func() error, err error)
 }
 
-// Statement is one of those that Source.Pipeline runs.
+// Statement is a statement for Source.Pipeline.
 type Statement struct {
 	SQL  string
 	Args []any
-	// Take is called for each row that it gives; nil takes none.
+	// Take is called for each row of the result; nil ignores rows.
 	Take func(scan func(into ...any) error) error
 }
 
@@ -51,19 +51,19 @@ var (
 		putAlone: putAlone, lockSession: "select pg_advisory_xact_lock(hashtextextended($1::text || chr(1) || $2::text, 0))"}}
 )
 
-// dialect is what databases differ in.
+// dialect is what differs between databases.
 type dialect struct {
 	goose  goosedb.Dialect
 	folder string // of the migrations
-	// words are what it says otherwise than the statements below.
+	// words replaces what the dialect writes differently from the statements below.
 	words *strings.Replacer
-	// hasTable counts the tables of a name, and putAlone keeps a record in one statement:
-	// it is there for databases behind a network. lockSession keeps others from a session
-	// until the transaction ends, where several write at once.
+	// hasTable counts the tables with a name. putAlone stores a record in one statement; it is set
+	// for databases behind a network. lockSession locks a session until the transaction ends; it is
+	// set for databases with several concurrent writers.
 	hasTable, putAlone, lockSession string
 }
 
-// sql is a statement as the dialect wants it.
+// sql returns a statement in the dialect's form.
 func (d *dialect) sql(statement string) string { return d.words.Replace(statement) }
 
 //go:embed migrations
@@ -72,27 +72,27 @@ var migrationFiles embed.FS
 func (d *dialect) migrations() fs.FS {
 	files, err := fs.Sub(migrationFiles, d.folder)
 	if err != nil {
-		panic(err) // they are embedded
+		panic(err) // the files are embedded
 	}
 	return files
 }
 
-// The statements, which are written as Postgres wants them.
+// The statements, in the form for Postgres.
 const (
 	selectRecords = `select key_hash, body, digest from records where tenant = $1 and session = $2 and collection = $3 order by pos`
 	selectLast    = selectRecords + ` desc limit $4`
 	// selectKnown reads no bodies.
 	selectKnown = `select key_hash, null, null from records where tenant = $1 and session = $2 and collection = $3 and key_hash in (`
 
-	// takePositions reserves so many positions of a collection, and locks it; putRecord takes
-	// the one that so many come behind.
+	// takePositions reserves $4 positions of a collection, and locks it. putRecord takes the reserved
+	// position that has $5 others behind it.
 	takePositions = `insert into positions (tenant, session, collection, next) values ($1, $2, $3, $4)
 		on conflict (tenant, session, collection) do update set next = positions.next + excluded.next`
 	putRecord = `insert into records (tenant, session, collection, key_hash, pos, body, digest, turn_id, dispatch_id, written_at)
 		select $1, $2, $3, $4, next - $5, $6, $7, $8, $9, $10 from positions where tenant = $1 and session = $2 and collection = $3` + onConflict
 	onConflict = ` on conflict (tenant, session, collection, key_hash) do update set body = excluded.body, digest = excluded.digest,
 		turn_id = excluded.turn_id, dispatch_id = excluded.dispatch_id, written_at = excluded.written_at`
-	// putAlone is takePositions and putRecord at once.
+	// putAlone is takePositions and putRecord in one statement.
 	putAlone = `with position as (insert into positions (tenant, session, collection, next) values ($1, $2, $3, 1)
 		on conflict (tenant, session, collection) do update set next = positions.next + 1 returning next)
 		insert into records (tenant, session, collection, key_hash, pos, body, digest, turn_id, dispatch_id, written_at)

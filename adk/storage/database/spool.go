@@ -16,18 +16,18 @@ import (
 )
 
 const (
-	// chunkBytes is how much of a body a row holds.
+	// chunkBytes is how many bytes of a body one row has.
 	chunkBytes = 256 << 10
-	// pageEntries is how many entries are listed at once.
+	// pageEntries is how many entries one query lists.
 	pageEntries = 500
 )
 
-// Spool keeps bodies of media in the database: artifact.Spooling around the storage writes
-// them there. A body is in rows of 256 KiB and never in memory as a whole; while it is
-// written, it waits in a temporary file, so that nobody else has to.
+// Spool keeps bodies of media in the database; artifact.Spooling around the storage writes them
+// there. A body is in rows of 256 KiB, and never in memory as a whole. While it is read, it is
+// spilled to a temporary file, so that the transaction does not wait for it.
 func (db *DB) Spool() artifact.Spool { return spool{db} }
 
-// spool is the database as a spool.
+// spool is the database as an artifact.Spool.
 type spool struct{ db *DB }
 
 // spilled is a body in a temporary file.
@@ -38,7 +38,7 @@ type spilled struct {
 
 func (s *spilled) remove() error { return errors.Join(s.file.Close(), os.Remove(s.file.Name())) }
 
-// spill reads a body to its end.
+// spill reads a body to its end into a temporary file.
 func (s spool) spill(ctx context.Context, key string, body io.Reader) (_ *spilled, err error) {
 	if err := artifact.CheckKey(key); err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (s spool) spill(ctx context.Context, key string, body io.Reader) (_ *spille
 	return all, nil
 }
 
-// Write keeps a body, in the place of the one with its key.
+// Write stores a body, replacing the one with the same key.
 func (s spool) Write(ctx context.Context, key string, body io.Reader) (artifact.Entry, error) {
 	var entry artifact.Entry
 	err := s.db.Tx(ctx, func(w *Writes) (err error) {
@@ -73,8 +73,8 @@ func (s spool) Write(ctx context.Context, key string, body io.Reader) (artifact.
 	return entry, nil
 }
 
-// keep writes a body within a transaction. Its entry comes first, which keeps others from
-// the key until then.
+// keep writes a body within a transaction. It writes the entry first, which locks the key against
+// other writers.
 func (s spool) keep(ctx context.Context, tx *sql.Tx, body *spilled) error {
 	e := body.entry
 	if _, err := tx.ExecContext(ctx, s.sql(putEntry), e.Key, e.Bytes, e.Lines, e.SHA256, time.Now().UnixMilli()); err != nil {
@@ -105,7 +105,7 @@ func (s spool) keep(ctx context.Context, tx *sql.Tx, body *spilled) error {
 
 func (s spool) sql(statement string) string { return s.db.source.Dialect.sql(statement) }
 
-// Read gives a reader of the body that the key has now.
+// Read returns a reader of the key's current body.
 func (s spool) Read(ctx context.Context, key string) (adk.MediaReader, bool, error) {
 	if err := artifact.CheckKey(key); err != nil {
 		return nil, false, err
@@ -123,7 +123,7 @@ func (s spool) Read(ctx context.Context, key string) (adk.MediaReader, bool, err
 	return r, true, nil
 }
 
-// Delete forgets a body.
+// Delete removes a body.
 func (s spool) Delete(ctx context.Context, key string) (was bool, err error) {
 	if err := artifact.CheckKey(key); err != nil {
 		return false, err
@@ -144,7 +144,7 @@ func (s spool) Delete(ctx context.Context, key string) (was bool, err error) {
 	return was && err == nil, err
 }
 
-// List gives the entries with a prefix, in the order of their keys, page by page.
+// List returns the entries with a prefix, ordered by key, page by page.
 func (s spool) List(ctx context.Context, prefix string) iter.Seq2[artifact.Entry, error] {
 	return func(yield func(artifact.Entry, error) bool) {
 		for after := ""; ; {
@@ -166,7 +166,7 @@ func (s spool) List(ctx context.Context, prefix string) iter.Seq2[artifact.Entry
 	}
 }
 
-// page are entries from a prefix on, behind a key.
+// page returns the next entries, from a prefix on, after a key.
 func (s spool) page(ctx context.Context, prefix, after string) (page []artifact.Entry, err error) {
 	err = s.db.retry(ctx, func() (err error) {
 		page, err = s.entries(ctx, prefix, after)
@@ -216,7 +216,7 @@ type chunks struct {
 	ctx      context.Context
 	body     stored
 	at, left int64
-	chunk    []byte // what is read already
+	chunk    []byte // the rest of the row that was read last
 }
 
 func (c *chunks) Read(p []byte) (int, error) {
@@ -233,7 +233,7 @@ func (c *chunks) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// next reads the row in which the body goes on.
+// next reads the row with the next bytes of the body.
 func (c *chunks) next() error {
 	if c.ctx.Err() != nil {
 		return context.Cause(c.ctx)
@@ -243,7 +243,7 @@ func (c *chunks) next() error {
 		return s.db.source.Reader.QueryRowContext(c.ctx, s.sql(selectChunk), c.body.key, c.body.sha256, c.at/chunkBytes).Scan(&c.chunk)
 	})
 	if err == nil && int64(len(c.chunk)) <= c.at%chunkBytes {
-		err = sql.ErrNoRows // it was cut
+		err = sql.ErrNoRows // the stored row is too short
 	}
 	if errors.Is(err, sql.ErrNoRows) {
 		return &adk.Error{Code: adk.E_ARTIFACT_CHANGED, Message: fmt.Sprintf("the body of key %.40q was replaced or deleted", c.body.key)}

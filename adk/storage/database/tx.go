@@ -12,7 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/storage"
 )
 
-// Writes is what a transaction is to make.
+// Writes gathers what a transaction has to do.
 type Writes struct {
 	config  storage.Config
 	own     []func(context.Context, *sql.Tx) error
@@ -21,8 +21,8 @@ type Writes struct {
 	bodies  []*spilled
 }
 
-// Store keeps a record in its collection of a partition. The errors are those of the
-// partition, and of a record that no constructor made.
+// Store stores a record in its collection of a partition. Errors are those of the partition, and of
+// a record that no constructor made.
 func (w *Writes) Store(p storage.Partition, of adk.CollectionName, record adk.Record) error {
 	place, err := w.config.Place(p, of)
 	if err != nil {
@@ -36,7 +36,7 @@ func (w *Writes) Store(p storage.Partition, of adk.CollectionName, record adk.Re
 	return nil
 }
 
-// Delete forgets the record with a key. An unknown key is no error.
+// Delete deletes the record with a key. An unknown key is no error.
 func (w *Writes) Delete(p storage.Partition, of adk.CollectionName, key string) error {
 	place, err := w.config.Place(p, of)
 	if err != nil {
@@ -46,8 +46,8 @@ func (w *Writes) Delete(p storage.Partition, of adk.CollectionName, key string) 
 	return nil
 }
 
-// Body keeps a body in the spool of the database (DB.Spool). It is read to its end at once,
-// and waits in a file for the transaction.
+// Body stores a body in the spool of the database (DB.Spool). It reads the body to its end at once,
+// into a file that is kept until the transaction.
 func (w *Writes) Body(ctx context.Context, key string, body io.Reader) (artifact.Entry, error) {
 	file, err := w.spool.spill(ctx, key, body)
 	if err != nil {
@@ -57,15 +57,13 @@ func (w *Writes) Body(ctx context.Context, key string, body io.Reader) (artifact
 	return file.entry, nil
 }
 
-// Do has f called in the transaction, before anything is written: for tables of one's own,
-// and for what has to be true. If f fails, nothing is made. It may be called again, where
-// others were busy.
+// Do has f called in the transaction before anything is written: for tables of your own, and for
+// checking conditions. If f fails, nothing is written. f may be called again, if others were busy.
 func (w *Writes) Do(f func(ctx context.Context, tx *sql.Tx) error) { w.own = append(w.own, f) }
 
-// Tx makes all that gather asks for in one transaction, or nothing (STO-18). First comes
-// what Writes.Do was given, then the collections are locked in one order, then the changes
-// are made in the order in which they were asked for, and at last the bodies in that of
-// their keys. gather is called once.
+// Tx does all that gather asks for in one transaction, or nothing (STO-18). It calls the functions
+// of Writes.Do first, then locks the collections in a fixed order, makes the changes in the order
+// in which they were gathered, and writes the bodies ordered by key. gather is called once.
 func (db *DB) Tx(ctx context.Context, gather func(*Writes) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -73,7 +71,7 @@ func (db *DB) Tx(ctx context.Context, gather func(*Writes) error) error {
 	w := &Writes{config: db.config, spool: spool{db}}
 	defer func() {
 		for _, body := range w.bodies {
-			_ = body.remove() // a temporary file, and the transaction has ended
+			_ = body.remove() // the transaction has ended, so the temporary file is not needed
 		}
 	}()
 	if err := gather(w); err != nil {

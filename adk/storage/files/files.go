@@ -20,7 +20,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/ordered"
 )
 
-// What stands beside the tenants, whose names have no dot.
+// These names are next to the folders of the tenants, whose names have no dot.
 const (
 	lockName      = ".lock"
 	temporaryName = ".tmp"
@@ -37,19 +37,19 @@ type Dir struct {
 
 	mu      sync.RWMutex
 	shelves map[storage.Place]*shelf // those that were listed
-	made    int                      // temporary files
-	// unfinished says that changes are decided on which are not all made.
+	made    int                      // counts temporary files
+	// unfinished says that the steps of a commit are written to the list but not all done.
 	unfinished bool
 	closed     bool
 }
 
-// errClosed is of what is asked of a storage that was closed: the directory may be another's.
+// errClosed is the error of a storage that was closed; the directory may belong to another one now.
 var errClosed = fmt.Errorf("the storage was closed: %w", fs.ErrClosed)
 
-// mostShelves is how many collections are remembered that were listed.
+// mostShelves is how many listed collections are remembered.
 const mostShelves = 1000
 
-// shelf is what a collection's folder holds.
+// shelf is the content of a collection's folder.
 type shelf struct {
 	positions ordered.Set[storage.KeyHash, entry]
 	next      int64
@@ -61,9 +61,9 @@ type entry struct {
 	position int64
 }
 
-// Open opens a directory, which it makes if it is not there. Close it. Errors are
-// E_STORAGE_BUSY where it is open already, in this process or another one,
-// E_INVALID_STORAGE_CONFIG, and those of the system.
+// Open opens a directory, and creates it if necessary. Close it after use. Errors are
+// E_STORAGE_BUSY if it is open already, in this process or another one, E_INVALID_STORAGE_CONFIG,
+// and those of the system.
 func Open(dir string, config storage.Config) (*Dir, error) {
 	d := &Dir{shelves: map[storage.Place]*shelf{}}
 	obligations, err := storage.New(config, d)
@@ -84,7 +84,7 @@ func Open(dir string, config storage.Config) (*Dir, error) {
 	return d, nil
 }
 
-// begin takes the directory, and finishes what another process has left.
+// begin locks the directory, and finishes what another process has left.
 func (d *Dir) begin() error {
 	switch mine, err := d.lock.TryLock(); {
 	case err != nil:
@@ -104,10 +104,10 @@ func (d *Dir) begin() error {
 	return d.loadSessions()
 }
 
-// Storage is the storage as a config takes it.
+// Storage returns the storage for a runner's config.
 func (d *Dir) Storage() adk.Storage { return d.obligations }
 
-// Close gives the directory free. What is asked afterwards fails with fs.ErrClosed.
+// Close releases the directory. Later calls fail with fs.ErrClosed.
 func (d *Dir) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -115,7 +115,7 @@ func (d *Dir) Close() error {
 	return errors.Join(d.lock.Close(), d.root.Close())
 }
 
-// Fetch gives the rows of a place: Dir is storage.Rows.
+// Fetch returns the rows of a place. It implements storage.Rows.
 func (d *Dir) Fetch(ctx context.Context, place storage.Place, last int) ([]storage.Row, error) {
 	s, unlock, err := d.listed(place)
 	if err != nil {
@@ -135,7 +135,7 @@ func (d *Dir) Fetch(ctx context.Context, place storage.Place, last int) ([]stora
 	return rows, nil
 }
 
-// Has gives those of the keys that a place has.
+// Has returns which of the keys a place has.
 func (d *Dir) Has(_ context.Context, place storage.Place, keys ...storage.KeyHash) (known []storage.KeyHash, err error) {
 	s, unlock, err := d.listed(place)
 	if err != nil {
@@ -150,7 +150,7 @@ func (d *Dir) Has(_ context.Context, place storage.Place, keys ...storage.KeyHas
 	return known, nil
 }
 
-// listed gives what the folder of a place holds, which nobody changes until it is unlocked.
+// listed returns the content of a place's folder, which does not change until unlock is called.
 func (d *Dir) listed(place storage.Place) (s *shelf, unlock func(), err error) {
 	for {
 		d.mu.RLock()
@@ -167,7 +167,7 @@ func (d *Dir) listed(place storage.Place) (s *shelf, unlock func(), err error) {
 	}
 }
 
-// shelf is what the folder of a place holds. It finishes first what is unfinished.
+// shelf returns the content of a place's folder. It first finishes an unfinished commit.
 func (d *Dir) shelf(place storage.Place) (*shelf, error) {
 	if err := d.finished(); err != nil {
 		return nil, err
@@ -200,7 +200,7 @@ func (d *Dir) list(place storage.Place) (*shelf, error) {
 	if err := errors.Join(err, folder.Close()); err != nil {
 		return nil, err
 	}
-	slices.Sort(names) // by position
+	slices.Sort(names) // that is, by position
 	for _, name := range names {
 		if !strings.HasSuffix(name, ending) {
 			continue
@@ -231,7 +231,7 @@ func (d *Dir) commit(ctx context.Context, changes []storage.Change, others []fil
 		err = d.make(steps)
 	}
 	if err != nil {
-		clear(d.shelves) // which the plan has changed
+		clear(d.shelves) // the plan has changed them
 		for _, s := range steps {
 			if s.From != "" && !d.unfinished {
 				_ = d.root.Remove(filepath.FromSlash(s.From))
@@ -241,13 +241,13 @@ func (d *Dir) commit(ctx context.Context, changes []storage.Change, others []fil
 	return err
 }
 
-// file is a file that is no record's, with what it is to hold; nothing removes it.
+// file is a file other than a record's, with its new content; nil content removes the file.
 type file struct {
 	name    string
 	content []byte
 }
 
-// planFiles is plan for other files. It finishes first what is unfinished.
+// planFiles is plan for other files. It first finishes an unfinished commit.
 func (d *Dir) planFiles(ctx context.Context, steps []step, files []file) ([]step, error) {
 	if err := d.finished(); err != nil {
 		return steps, err
@@ -273,8 +273,7 @@ func (d *Dir) planFiles(ctx context.Context, steps []step, files []file) ([]step
 	return steps, nil
 }
 
-// finished makes the steps that were decided on and are not all made. It fails where the
-// storage was closed.
+// finished does the remaining steps of an unfinished commit. It fails if the storage was closed.
 func (d *Dir) finished() error {
 	switch {
 	case d.closed:
@@ -289,7 +288,7 @@ func (d *Dir) finished() error {
 	return nil
 }
 
-// plan writes the files of changes under other names, and gives the steps that are left.
+// plan writes the files of changes under temporary names, and returns the steps that remain.
 func (d *Dir) plan(ctx context.Context, changes []storage.Change) (steps []step, err error) {
 	for _, c := range changes {
 		if ctx.Err() != nil {

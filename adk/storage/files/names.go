@@ -20,20 +20,20 @@ import (
 
 const (
 	ending = ".json"
-	// digits is how many digits a position has, so that names stand in its order.
+	// digits is how many digits a position has, so that names sort by position.
 	digits = 12
-	// maxSegment is how long a folder's name is before its end becomes a hash, and
-	// shownSegment how much of the escaped name is then left.
+	// maxSegment is the length of a folder's name from which on it is shortened and gets a hash;
+	// shownSegment is how much of the escaped name is left then.
 	maxSegment, shownSegment = 200, 100
 )
 
-// folderOf is where the files of a place are.
+// folderOf returns the folder with the files of a place.
 func folderOf(place storage.Place) string {
 	return path.Join(escaped(place.Tenant), escaped(place.Session), string(place.Collection))
 }
 
-// escaped is a name as a folder has it, on any system: small letters, digits and lines stay,
-// the other bytes are numbers behind a percent sign, and a long one ends in its hash.
+// escaped returns a name in the form of a folder's name, on any system: lowercase letters, digits
+// and dashes stay, other bytes become percent escapes, and a long name is cut and gets its hash.
 func escaped(name string) string {
 	switch name {
 	case "":
@@ -56,12 +56,12 @@ func escaped(name string) string {
 	return b.String()
 }
 
-// fileOf is the file of a record.
+// fileOf returns the file of a record.
 func fileOf(place storage.Place, e entry) string {
 	return path.Join(folderOf(place), fmt.Sprintf("%0*d-%x%s", digits, e.position, e.key, ending))
 }
 
-// parsedName is what the name of a record's file says.
+// parsedName parses the name of a record's file.
 func parsedName(name string) (e entry, ok bool) {
 	position, hash, _ := strings.Cut(strings.TrimSuffix(name, ending), "-")
 	key, err := hex.DecodeString(hash)
@@ -81,17 +81,17 @@ type footer struct {
 	WrittenAt  time.Time `json:"writtenAt"`
 }
 
-// content is what the file of a row holds.
+// content returns the content of a row's file.
 func content(row storage.Row) []byte {
 	second, err := json.Marshal(footer{row.Digest.String(), row.TurnID, row.DispatchID, time.Now().UTC().Truncate(time.Millisecond)})
 	if err != nil {
-		panic(err) // texts and a time
+		panic(err) // texts and a time always have JSON
 	}
 	return bytes.Join([][]byte{row.Body, second, nil}, []byte("\n"))
 }
 
-// read reads a file. One that cannot be what was written gives a row whose digest is not
-// that of its body, so that whoever reads the record says which.
+// read reads a file. If it cannot be what was written, the row's digest does not match its body, so
+// that the reader of the record reports it as corrupt.
 func (d *Dir) read(name string, key storage.KeyHash) (storage.Row, error) {
 	data, err := d.root.ReadFile(filepath.FromSlash(name))
 	if errors.Is(err, fs.ErrNotExist) {

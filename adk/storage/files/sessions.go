@@ -19,13 +19,13 @@ import (
 	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 
-// Sessions is the store of sessions beside the records: what a turn stores and what its
-// session keeps are written together. It holds all sessions in memory, and reads them when the
-// directory is opened.
+// Sessions returns the store of sessions in this directory: what a turn stores and what its session
+// keeps are written together. It holds all sessions in memory, and reads them when the directory is
+// opened.
 func (d *Dir) Sessions() session.Store { return d.sessions }
 
-// What lies in the folder of a session, below that of its tenant: its own file, its values
-// by the hashes of their keys, and its deliveries by their numbers.
+// The folder of a session, within that of its tenant, has its own file, its values by the hashes of
+// their keys, and its deliveries by their numbers.
 const (
 	sessionFile    = "session" + ending
 	valueFolder    = "values"
@@ -44,14 +44,15 @@ func deliveryFile(d *sessionrows.Delivery) string {
 	return path.Join(sessionFolder(d.SessionID()), deliveryFolder, fmt.Sprintf("%0*d%s", digits, d.Seq, ending))
 }
 
-// value is what the file of a value says before its body.
+// value is the first part of a value's file, before the body.
 type value struct {
 	ID      session.SessionID `json:"id"`
 	Key     string            `json:"key"`
 	Version int               `json:"version"`
 }
 
-// sealed is what a file holds: a line that tells whether the rest is what was written.
+// sealed returns the content of a file. Its first line is a hash that shows if the rest is what was
+// written.
 func sealed(head any, body []byte) ([]byte, error) {
 	line, err := unescaped.Marshal(head)
 	if err != nil {
@@ -62,7 +63,7 @@ func sealed(head any, body []byte) ([]byte, error) {
 	return append([]byte(hex.EncodeToString(sum[:])+"\n"), content...), nil
 }
 
-// unsealed reads what sealed has written.
+// unsealed reads what sealed returns.
 func unsealed(name string, content []byte, head any) (body []byte, err error) {
 	said, rest, _ := bytes.Cut(content, []byte("\n"))
 	sum := sha256.Sum256(rest)
@@ -103,7 +104,7 @@ func (d *Dir) loadSessions() error {
 	return err
 }
 
-// changeIn is what a file says.
+// changeIn parses a file.
 func changeIn(name string, content []byte) (c sessionrows.Changes, err error) {
 	switch folder := path.Base(path.Dir(name)); {
 	case path.Base(name) == sessionFile:
@@ -126,7 +127,7 @@ func changeIn(name string, content []byte) (c sessionrows.Changes, err error) {
 	return c, nil
 }
 
-// persistSessions writes what a transaction has put.
+// persistSessions writes the changes of a transaction.
 func (d *Dir) persistSessions(ctx context.Context, c sessionrows.Changes) error {
 	var all []file
 	var failed []error

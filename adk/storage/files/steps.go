@@ -11,16 +11,16 @@ import (
 	"strings"
 )
 
-// step is one thing to do with names; a file's content is on the disk before. Steps that
-// were made can be made again.
+// step renames or removes a file. The content of a renamed file is synced before. A step can be
+// repeated.
 type step struct {
-	// From and To give a file its name, and Remove takes one away.
+	// From is renamed to To; Remove is removed.
 	From   string `json:"from,omitempty"`
 	To     string `json:"to,omitempty"`
 	Remove string `json:"remove,omitempty"`
 }
 
-// make makes steps, all or none: of several it leaves a list first.
+// make does steps, all or none: for several steps it first writes a list of them.
 func (d *Dir) make(steps []step) error {
 	if len(steps) <= 1 {
 		return d.follow(steps)
@@ -39,14 +39,14 @@ func (d *Dir) make(steps []step) error {
 	if err := d.sync("."); err != nil {
 		return errors.Join(err, d.gone(redoName))
 	}
-	if d.redo() != nil { // they are decided on: whoever comes next finishes them first
+	if d.redo() != nil { // the list decides that they are done, so the next caller finishes them
 		d.unfinished = true
 		clear(d.shelves)
 	}
 	return nil
 }
 
-// redo makes the steps of the list that is left, if there is one.
+// redo does the steps of the list that is left, if there is one.
 func (d *Dir) redo() error {
 	list, err := d.root.ReadFile(redoName)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -65,7 +65,7 @@ func (d *Dir) redo() error {
 	return errors.Join(d.gone(redoName), d.sync("."))
 }
 
-// follow makes steps one after the other, and brings the names to the disk.
+// follow does steps one after the other, and syncs their folders.
 func (d *Dir) follow(steps []step) error {
 	folders := map[string]bool{}
 	for _, s := range steps {
@@ -77,7 +77,7 @@ func (d *Dir) follow(steps []step) error {
 			continue
 		}
 		err := d.root.Rename(filepath.FromSlash(s.From), filepath.FromSlash(s.To))
-		if err != nil && !(errors.Is(err, fs.ErrNotExist) && d.isThere(redoName)) { // else it was made before a crash
+		if err != nil && !(errors.Is(err, fs.ErrNotExist) && d.isThere(redoName)) { // otherwise the step was done before a crash
 			return err
 		}
 		folders[path.Dir(s.To)] = true
@@ -95,7 +95,7 @@ func (d *Dir) isThere(name string) bool {
 	return err == nil
 }
 
-// gone removes a file, if it is there.
+// gone removes a file, if it exists.
 func (d *Dir) gone(name string) error {
 	if err := d.root.Remove(filepath.FromSlash(name)); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -103,7 +103,7 @@ func (d *Dir) gone(name string) error {
 	return nil
 }
 
-// put writes a new file, to the disk.
+// put writes and syncs a file.
 func (d *Dir) put(name string, content []byte) error {
 	f, err := d.root.OpenFile(filepath.FromSlash(name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -116,7 +116,7 @@ func (d *Dir) put(name string, content []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// folder makes a folder, and those above it, to the disk.
+// folder creates a folder and its parents, and syncs them.
 func (d *Dir) folder(name string) error {
 	if d.isThere(name) {
 		return nil
@@ -137,8 +137,7 @@ func (d *Dir) folder(name string) error {
 	return nil
 }
 
-// sync brings the names in a folder to the disk. Windows takes no such wish for a folder, and
-// keeps a log of them itself.
+// sync syncs a folder. Windows cannot sync a folder, and journals the names itself.
 func (d *Dir) sync(folder string) error {
 	if runtime.GOOS == "windows" {
 		return nil

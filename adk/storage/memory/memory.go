@@ -1,11 +1,11 @@
-// Package memory keeps the records of turns in the memory of the process, for tests and
-// prototypes: what works here works on files and databases, which give equal answers.
+// Package memory keeps the records of turns in the memory of the process, for tests and prototypes.
+// What works here works on files and databases too, which give equal answers.
 //
 //	kept, err := memory.New(storage.Config{})
 //	runner, err := adk.NewRunner(adk.Config{Storage: kept.Storage(), …})
 //
-// Bodies of artifacts last as long as their records, and need no spool. See package storage for
-// the config, and for what all storages promise.
+// Bodies of artifacts last as long as their records, and need no spool. See package storage for the
+// config, and for what all storages promise.
 package memory
 
 import (
@@ -18,8 +18,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/ordered"
 )
 
-// Memory is a storage in memory, which is gone with the process. It is safe for concurrent
-// use.
+// Memory is a storage in memory, which ends with the process. It is safe for concurrent use.
 type Memory struct {
 	obligations adk.Storage
 	sessions    session.Store
@@ -39,13 +38,13 @@ func New(config storage.Config) (*Memory, error) {
 	return m, nil
 }
 
-// RowsLast says that rows stay what they are: Memory is storage.LastingRows.
+// RowsLast marks Memory as storage.LastingRows: it returns rows as they were written.
 func (m *Memory) RowsLast() {}
 
-// Storage is the storage as a config takes it.
+// Storage returns the storage for a runner's config.
 func (m *Memory) Storage() adk.Storage { return m.obligations }
 
-// Fetch gives the rows of a place: Memory is storage.Rows.
+// Fetch returns the rows of a place. It implements storage.Rows.
 func (m *Memory) Fetch(_ context.Context, place storage.Place, last int) ([]storage.Row, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -56,7 +55,7 @@ func (m *Memory) Fetch(_ context.Context, place storage.Place, last int) ([]stor
 	return rows.Last(last), nil
 }
 
-// Has gives those of the keys that a place has.
+// Has returns which of the keys a place has.
 func (m *Memory) Has(_ context.Context, place storage.Place, keys ...storage.KeyHash) (known []storage.KeyHash, err error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk/storage/internal/sessionrows"
 )
 
-// Sessions is the store of sessions beside the records: what a turn stores and what its
-// session keeps are written at once. It is the same store every time.
+// Sessions returns the store of sessions in this memory: what a turn stores and what its session
+// keeps are written at once. Every call returns the same store.
 func (m *Memory) Sessions() session.Store { return m.sessions }
 
 // newSessions makes the store of sessions of a memory.

@@ -22,20 +22,20 @@ import (
 	"github.com/adkreplay/adkreplay/adk/storage/database"
 )
 
-// mostConnections is how many connections a process has at most.
+// mostConnections is the greatest number of connections of a process.
 const mostConnections = 10
 
-// Open connects to the database that a DSN names, as a URL or in words such as "host=… ",
-// and brings its tables to this release. Close it. Its user needs to make tables, unless
-// NoMigrate says that somebody else does; a search_path in the DSN says in which schema.
+// Open connects to the database that a DSN names, as a URL or in the form "host=… ", and brings its
+// tables to this release. Close it after use. The user must be allowed to create tables, unless
+// NoMigrate says that another program does; a search_path in the DSN selects the schema.
 //
-// Tables are migrated under an advisory lock of the connection: not through a pooler that
-// gives each transaction another one. Behind such a pooler, set NoMigrate, and
+// Tables are migrated under an advisory lock of the connection, which does not work through a
+// pooler that gives each transaction another connection. Behind such a pooler, set NoMigrate, and
 // default_query_exec_mode=exec in the DSN.
 func Open(ctx context.Context, dsn string, config database.Config) (*database.DB, error) {
 	parsed, err := pgx.ParseConfig(dsn)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: %w", err) // which says no password
+		return nil, fmt.Errorf("postgres: %w", err) // the error does not contain the password
 	}
 	parsed.BuildContextWatcherHandler = cancelling
 	pool := stdlib.OpenDB(*parsed, stdlib.OptionShouldPing(isDubious))
@@ -48,7 +48,8 @@ func Open(ctx context.Context, dsn string, config database.Config) (*database.DB
 	return db, nil
 }
 
-// pipelineOf sends statements as one batch, which the server runs in one transaction.
+// pipelineOf returns a Pipeline that sends statements as one batch, which the server runs in one
+// transaction.
 func pipelineOf(pool *sql.DB) func(context.Context, []database.Statement) error {
 	return func(ctx context.Context, all []database.Statement) (err error) {
 		connection, err := pool.Conn(ctx)
@@ -81,8 +82,7 @@ func pipelineOf(pool *sql.DB) func(context.Context, []database.Statement) error 
 // lockNumber is the advisory lock of the migrations.
 const lockNumber int64 = 0x61646b7265 // adkre
 
-// lockOf waits at the server for its turn to migrate: goose's own lock asks every five
-// seconds.
+// lockOf returns a Lock that waits on the server; goose's own lock polls every five seconds.
 func lockOf(pool *sql.DB) func(context.Context) (func() error, error) {
 	return func(ctx context.Context) (func() error, error) {
 		connection, err := pool.Conn(ctx)
@@ -99,17 +99,18 @@ func lockOf(pool *sql.DB) func(context.Context) (func() error, error) {
 	}
 }
 
-// cancelPatience is how long a server has to say what became of a statement that is
-// cancelled, before its connection is given up.
+// cancelPatience is how long the client waits for a server's answer about a cancelled statement
+// before it gives up the connection.
 const cancelPatience = 10 * time.Second
 
-// cancelling has a server cancel a statement whose context ends, and waits for what it says:
-// one whose connection is closed goes on there, and would be done after it has failed here.
+// cancelling makes the server cancel a statement whose context ends, and waits for its answer. If
+// the connection were closed instead, the statement would go on at the server, and might succeed
+// after it has failed here.
 func cancelling(connection *pgconn.PgConn) ctxwatch.Handler {
 	return &pgconn.CancelRequestContextWatcherHandler{Conn: connection, DeadlineDelay: cancelPatience}
 }
 
-// busyCodes are the conditions in which a transaction did nothing, and can be tried again.
+// busyCodes are the conditions in which a transaction did nothing and can be tried again.
 var busyCodes = map[string]bool{
 	"40001": true, // serialization_failure
 	"40P01": true, // deadlock_detected
@@ -117,7 +118,7 @@ var busyCodes = map[string]bool{
 	"53300": true, // too_many_connections
 }
 
-// isBusy reports whether another connection had what it needed.
+// isBusy reports whether an error says that another connection held what this one needed.
 func isBusy(err error) bool {
 	failed, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && busyCodes[failed.Code]

@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// isDubious reports whether a connection has rested for so long that it may have been closed:
-// then a ping finds that out.
+// isDubious reports whether a connection has been idle for so long that it may have been closed;
+// then it is pinged before use.
 func isDubious(_ context.Context, p stdlib.ShouldPingParams) bool {
 	return p.IdleDuration > time.Second
 }

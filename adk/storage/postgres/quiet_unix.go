@@ -12,16 +12,15 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// isDubious reports whether a connection may have been closed while it rested: a ping finds
-// that out, and another one is taken. All others are not pinged: it would cost each statement
-// after a turn a round trip.
+// isDubious reports whether a connection may have been closed while it was idle; then it is pinged
+// before use, and replaced if necessary. Other connections are not pinged, since that would cost
+// the first statement after each turn a round trip.
 func isDubious(_ context.Context, p stdlib.ShouldPingParams) bool {
 	return !isQuiet(p.Conn.PgConn().Conn())
 }
 
-// isQuiet reports whether a connection is open and has nothing to read, as one has that
-// rests, and does not wait for it. pgx's own look would have the server cancel what nobody
-// has asked for.
+// isQuiet reports whether a connection is open and has nothing to read, as an idle one should,
+// without waiting. pgx's own check would make the server cancel a request that does not exist.
 func isQuiet(connection net.Conn) bool {
 	if wrapped, ok := connection.(*tls.Conn); ok {
 		connection = wrapped.NetConn()
@@ -35,7 +34,7 @@ func isQuiet(connection net.Conn) bool {
 		return false
 	}
 	quiet := false
-	err = raw.Control(func(fd uintptr) { // pgx may be reading, for whom nothing is to be waited
+	err = raw.Control(func(fd uintptr) { // Control does not wait for a concurrent read by pgx
 		_, _, err := syscall.Recvfrom(int(fd), make([]byte, 1), syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
 		quiet = errors.Is(err, syscall.EAGAIN)
 	})

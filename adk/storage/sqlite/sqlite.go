@@ -26,20 +26,19 @@ import (
 )
 
 const (
-	// readers is how many connections read at once; one writes.
+	// readers is the number of connections that read; one writes.
 	readers = 4
-	// lockEvery is how often the lock of the migrations is asked for.
+	// lockEvery is how often the lock of the migrations is tried.
 	lockEvery = 10 * time.Millisecond
 )
 
-// Open opens the file at a path, which it makes if it is not there, readable by its user
-// alone, and brings its tables to this release. Close it. SQLite keeps two files beside it
-// while it is open, and the lock of the migrations stays there for good.
+// Open opens the file at a path and brings its tables to this release. If the file does not exist,
+// Open creates it, readable only by its user. Close the storage after use. SQLite keeps two more
+// files next to it while it is open, and the lock file of the migrations stays there.
 //
-// What a write has stored survives a crash of the machine: SQLite waits for the disk each
-// time. A file on a network's file system is not safe with several machines. What is deleted
-// is overwritten in the file; the file of SQLite's log beside it may hold it until the last
-// process has closed the storage.
+// A successful write survives a crash of the machine, since SQLite waits for the disk each time. A
+// file on a network file system is not safe with several machines. Deleted data is overwritten in
+// the file, but SQLite's log file may contain it until the last process has closed the storage.
 func Open(ctx context.Context, path string, config database.Config) (*database.DB, error) {
 	whole, err := filepath.Abs(path)
 	if err != nil || path == "" || path == ":memory:" {
@@ -70,17 +69,17 @@ func Open(ctx context.Context, path string, config database.Config) (*database.D
 	return db, nil
 }
 
-// dsn names a file to the driver, with how its connections begin.
+// dsn returns the driver's name for a file, with the settings of its connections.
 func dsn(path, transactions string, pragmas ...string) string {
 	query := url.Values{"_txlock": {transactions}, "_pragma": append([]string{"busy_timeout(5000)", "journal_mode(wal)", "synchronous(full)", "foreign_keys(1)", "secure_delete(1)"}, pragmas...)}
 	name := filepath.ToSlash(path)
 	if !strings.HasPrefix(name, "/") {
-		name = "/" + name // else the drive of C:/data is taken for a host
+		name = "/" + name // otherwise the drive of C:/data would be taken for a host
 	}
 	return (&url.URL{Scheme: "file", Path: name, RawQuery: query.Encode()}).String()
 }
 
-// isBusy reports whether another connection had what it needed.
+// isBusy reports whether an error says that another connection held what this one needed.
 func isBusy(err error) bool {
 	failed, ok := errors.AsType[*sqlite.Error](err)
 	if !ok {
@@ -90,8 +89,8 @@ func isBusy(err error) bool {
 	return primary == sqlite3.SQLITE_BUSY || primary == sqlite3.SQLITE_LOCKED
 }
 
-// lockOf locks a file beside the database: a transaction around all migrations would keep
-// the one connection that they need.
+// lockOf returns a Lock on a file next to the database. A transaction around all migrations would
+// block the only connection that they can use.
 func lockOf(path string) func(context.Context) (func() error, error) {
 	return func(ctx context.Context) (func() error, error) {
 		lock := flock.New(path+".lock", flock.SetPermissions(0o600))

@@ -23,7 +23,7 @@ func pattern(expression string) func(string) bool {
 	return regexp.MustCompile(`\A(?:` + expression + `)\z`).MatchString
 }
 
-// formats are the forms in the order in which the schema names them.
+// formats are the forms, in the order of the schema.
 var formats = []knownFormat{
 	{"email", "email address", pattern(`[A-Za-z0-9.!#$%&'*+/=?^_{|}~` + "`" + `-]+@[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)+`)},
 	{"uuid", "UUID", pattern(`(?i)[0-9a-f]{8}-[0-9a-f]{4}-[1-5][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`)},
@@ -41,8 +41,8 @@ var formats = []knownFormat{
 	{"base64", "base64 text", pattern(`[A-Za-z0-9+/]+={0,2}`)},
 }
 
-// isoDateTime takes what ISO 8601 has in common use: seconds, their fraction and the
-// zone may be left out.
+// isoDateTime accepts the common forms of ISO 8601: seconds, their fraction and the zone may be
+// missing.
 func isoDateTime(s string) bool {
 	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05"} {
 		for _, zone := range []string{"", "Z07:00"} {
@@ -54,7 +54,7 @@ func isoDateTime(s string) bool {
 	return false
 }
 
-// ValidateFormat says whether a text has a known form.
+// ValidateFormat returns the tool validate_format, which says whether a text has a known form.
 func ValidateFormat() *adk.Tool {
 	names := make([]string, len(formats))
 	for i, f := range formats {

@@ -2,19 +2,19 @@ package data
 
 import "strings"
 
-// locale is how the people of a place write numbers, after CLDR. It is a table of our
-// own, which no release of a library changes.
+// locale says how numbers are written in a place, after CLDR. It is a table of its own, so that no
+// release of a library changes it.
 type locale struct {
 	name           string
 	decimal, group string
 	minus          string
-	// leastGrouped is how many digits a number has at least that is grouped.
+	// leastGrouped is the least number of digits of a number that is grouped.
 	leastGrouped int
-	percent      string // behind a number
-	// Before the number, or behind it; with what stands between.
+	percent      string // follows the number
+	// symbolFirst puts the currency symbol before the number; between is what separates the two.
 	symbolFirst bool
 	between     string
-	// own are the symbols that currencies have there.
+	// own has the symbols of currencies in this place, if they differ from symbols.
 	own map[string]string
 }
 
@@ -39,7 +39,7 @@ var locales = []locale{
 	{"zh-CN", ".", ",", "-", 4, "%", true, "", map[string]string{"CNY": "¥", "USD": "US$", "JPY": "JP¥"}},
 }
 
-// findLocale finds a locale by its name, or the first one of a language.
+// findLocale returns the locale with a name, or the first one of a language.
 func findLocale(name string) (locale, bool) {
 	for _, l := range locales {
 		if strings.EqualFold(l.name, name) {
@@ -64,7 +64,7 @@ func localeNames() string {
 	return strings.Join(names, ", ")
 }
 
-// written is a number, given as ECMAScript's toFixed writes it, in the locale.
+// written writes a number in the locale. The number is in the form of ECMAScript's toFixed.
 func (l locale) written(fixed string) string {
 	fixed, negative := strings.CutPrefix(fixed, "-")
 	whole, fraction, _ := strings.Cut(fixed, ".")
@@ -93,19 +93,19 @@ func grouped(digits, separator string) string {
 	return strings.Join(groups, separator)
 }
 
-// symbols are those that most locales use; other currencies are written by their code.
+// symbols has the symbols that most locales use. Other currencies are written by their code.
 var symbols = map[string]string{
 	"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "INR": "₹", "CNY": "CN¥", "KRW": "₩", "BRL": "R$", "CAD": "CA$", "AUD": "A$", "MXN": "MX$", "NZD": "NZ$",
 	"HKD": "HK$", "TWD": "NT$", "ILS": "₪", "VND": "₫", "PHP": "₱", "XAF": "FCFA", "XOF": "F\u202fCFA", "XPF": "CFPF", "XCD": "EC$",
 }
 
-// currencyDigits are the decimals of currencies that do not have two.
+// currencyDigits has the decimals of currencies that do not have two.
 var currencyDigits = map[string]int{
 	"BIF": 0, "CLP": 0, "DJF": 0, "GNF": 0, "ISK": 0, "JPY": 0, "KMF": 0, "KRW": 0, "PYG": 0, "RWF": 0, "UGX": 0, "UYI": 0, "VND": 0, "VUV": 0, "XAF": 0, "XOF": 0, "XPF": 0,
 	"BHD": 3, "IQD": 3, "JOD": 3, "KWD": 3, "LYD": 3, "OMR": 3, "TND": 3, "CLF": 4,
 }
 
-// currencies are the codes of ISO 4217 that are in use.
+// currencies has the codes of ISO 4217 that are in use.
 var currencies = strings.Fields(`AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CLF CLP CNY COP CRC CUP CVE CZK
 	DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD
 	MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL
@@ -123,7 +123,7 @@ func (l locale) currency(fixed, code string) string {
 	amount := l.written(fixed)
 	amount, negative := strings.CutPrefix(amount, l.minus)
 	between := l.between
-	if symbol == code { // letters do not touch digits
+	if symbol == code { // letters need a blank before or after digits
 		between = noBreak
 	}
 	if l.symbolFirst {

@@ -12,7 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/tools/internal/spec"
 )
 
-// FormatNumber writes a number for people.
+// FormatNumber returns the tool format_number, which writes a number for people.
 func FormatNumber() *adk.Tool {
 	return spec.Tool{
 		Name: "format_number",
@@ -62,7 +62,7 @@ func formatNumber(c spec.Call) (string, error) {
 	return l.written(text), err
 }
 
-// decimals writes a number with between so many decimals, or as many as the call wants.
+// decimals writes a number with least to most decimals, or as many as the call asks for.
 func decimals(value float64, c spec.Call, least, most int) (string, error) {
 	least, most, err := bounds(c, least, most)
 	if err != nil {
@@ -71,7 +71,7 @@ func decimals(value float64, c spec.Call, least, most int) (string, error) {
 	return trimmed(fixed(value, most), least), nil
 }
 
-// bounds are the decimals that the call wants, or the usual ones.
+// bounds returns the numbers of decimals that the call asks for, or the defaults.
 func bounds(c spec.Call, least, most int) (int, int, error) {
 	switch given, limit := c.Has("min_decimals"), c.Has("max_decimals"); {
 	case given && limit:
@@ -89,7 +89,7 @@ func bounds(c spec.Call, least, most int) (int, int, error) {
 	return least, most, nil
 }
 
-// fixed is a number with decimals and never an exponent.
+// fixed writes a number with decimals and without an exponent.
 func fixed(value float64, decimals int) string {
 	if math.Abs(value) < 1e21 {
 		return spec.Fixed(value, decimals)
@@ -104,7 +104,7 @@ func fixed(value float64, decimals int) string {
 	return text
 }
 
-// trimmed takes zeros off the end, down to so many decimals.
+// trimmed removes zeros from the end, but keeps at least least decimals.
 func trimmed(fixed string, least int) string {
 	whole, fraction, _ := strings.Cut(fixed, ".")
 	for len(fraction) > least && strings.HasSuffix(fraction, "0") {
@@ -132,7 +132,7 @@ func formatCurrency(l locale, value float64, c spec.Call) (string, error) {
 	return l.currency(text, code), err
 }
 
-// compact has two significant digits below 100, and none behind the point above.
+// compact writes two significant digits below 100, and no decimals above.
 func compact(l locale, value float64) string {
 	scales := []string{"", "K", "M", "B", "T"}
 	scaled, at := value, 0

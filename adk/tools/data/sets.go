@@ -9,7 +9,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/tools/internal/spec"
 )
 
-// SetOperations does what one does with sets, of JSON values.
+// SetOperations returns the tool for operations on sets of JSON values.
 func SetOperations() *adk.Tool {
 	return spec.Tool{
 		Name: "set_operations",
@@ -41,7 +41,7 @@ func SetOperations() *adk.Tool {
 	}.Make()
 }
 
-// set is a list without what is in it again.
+// set is a list without duplicates.
 type set struct {
 	items []any
 	keys  []string
@@ -65,7 +65,7 @@ func (s set) key(item any) string {
 	return jsontree.Key(value)
 }
 
-// within are the items that another set has, or has not.
+// within returns the items that another set has, or, if has is false, those that it does not have.
 func (s set) within(other set, has bool) []any {
 	items := []any{}
 	for i, key := range s.keys {
@@ -82,7 +82,7 @@ func (s set) member(c spec.Call) (string, error) {
 		return "", fmt.Errorf("item is missing: is_member needs it")
 	}
 	key := jsontree.Key(item)
-	if s.by != "" { // an object to compare by its key, or the value that it would have
+	if s.by != "" { // an object to compare by its key, or the key's value itself
 		if _, is := item.(*jsontree.Object); is {
 			key = s.key(item)
 		}

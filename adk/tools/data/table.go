@@ -11,7 +11,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/tools/internal/spec"
 )
 
-// JSONFormat writes JSON over several lines, or on one.
+// JSONFormat returns the tool that writes JSON over several lines, or on one.
 func JSONFormat() *adk.Tool {
 	return spec.Tool{
 		Name:        "json_format",
@@ -29,7 +29,7 @@ func JSONFormat() *adk.Tool {
 	}.Make()
 }
 
-// FormatTable writes rows of objects as a table.
+// FormatTable returns the tool that writes a list of objects as a table.
 func FormatTable() *adk.Tool {
 	return spec.Tool{
 		Name:        "format_table",
@@ -61,7 +61,7 @@ func FormatTable() *adk.Tool {
 	}.Make()
 }
 
-// maxCells is how many cells a table has at most.
+// maxCells is the greatest number of cells of a table.
 const maxCells = 1 << 20
 
 func firstKeys(rows []any) []string {
@@ -73,7 +73,7 @@ func firstKeys(rows []any) []string {
 	return nil
 }
 
-// cellForms are how a cell and a row of each form are written.
+// cellForms say how a cell and a row are written in each form.
 var cellForms = map[string]struct {
 	cell                   func(string) string
 	before, between, after string
@@ -118,7 +118,7 @@ func cellText(row *jsontree.Object, name string) string {
 	return jsontree.Bare(value)
 }
 
-// FormatList writes a list as lines or as a sentence.
+// FormatList returns the tool that writes a list as lines or as a sentence.
 func FormatList() *adk.Tool {
 	return spec.Tool{
 		Name:        "format_list",

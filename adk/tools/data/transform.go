@@ -16,7 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/tools/internal/spec"
 )
 
-// JSONTransform runs a chain of operations over JSON.
+// JSONTransform returns the tool json_transform, which runs a chain of operations over JSON.
 func JSONTransform() *adk.Tool {
 	return spec.Tool{
 		Name: "json_transform",
@@ -53,7 +53,7 @@ func JSONTransform() *adk.Tool {
 // step is one operation of a chain.
 type step struct{ args map[string]any }
 
-// operations are those on lists, by name.
+// operations has the operations on lists by name.
 var operations = map[string]func(s step, list []any) (any, error){
 	"filter": step.filter, "sort": step.sort, "select_keys": step.selectKeys, "pluck": step.pluck, "slice": step.slice, "unique": step.unique, "unique_by": step.uniqueBy,
 	"group_by": step.groupBy, "flatten": step.flatten, "reverse": step.reverse, "sum": step.sum, "avg": step.average, "median": step.median, "min": step.least, "max": step.most,
@@ -86,7 +86,7 @@ func (s step) run(value any) (any, error) {
 
 func (s step) text(name string) string { return spec.TextOf(s.args[name]) }
 
-// key is an argument that has to be given.
+// key returns the argument key, which is required.
 func (s step) key() (string, error) {
 	if key := s.text("key"); key != "" {
 		return key, nil
@@ -94,8 +94,8 @@ func (s step) key() (string, error) {
 	return "", errors.New("key is missing, want the path of a key")
 }
 
-// whole is an argument that is a whole number from least on; usual where it is not
-// given, which a negative usual forbids.
+// whole returns an argument that is a whole number, at least least. usual is the default; a
+// negative usual makes the argument required.
 func (s step) whole(name string, least, usual int) (int, error) {
 	given, has := s.args[name]
 	if !has && usual >= 0 {
@@ -108,13 +108,13 @@ func (s step) whole(name string, least, usual int) (int, error) {
 	return int(n), nil
 }
 
-// at is the value of an item at a path of keys with dots, and whether there is one that
-// is not null. An empty path is the item.
+// at returns the value of an item at a path of keys separated by dots, and whether it is there and
+// not null. An empty path is the item itself.
 func at(item any, path string) (any, bool) {
 	if path == "" {
 		return item, item != nil
 	}
-	if o, ok := item.(*jsontree.Object); ok { // a key may itself have dots
+	if o, ok := item.(*jsontree.Object); ok { // a key may contain dots
 		if value, found := o.Get(path); found {
 			return value, value != nil
 		}
@@ -195,7 +195,7 @@ func contains(v any, _ bool, want any) bool {
 	return bothTexts(v, want, strings.Contains)
 }
 
-// compare orders two numbers or two texts.
+// compare orders two numbers or two texts. ok is false for anything else.
 func compare(a, b any) (order int, ok bool) {
 	if bothTexts(a, b, func(a, b string) bool { order = strings.Compare(a, b); return true }) {
 		return order, true
@@ -208,7 +208,7 @@ func compare(a, b any) (order int, ok bool) {
 	return jsontree.CompareNumbers(a, b), true
 }
 
-// rank orders values of different kinds: numbers, texts, truths, the rest, none.
+// rank orders values of different kinds: numbers, texts, booleans, other values, null.
 func rank(v any) int {
 	switch v.(type) {
 	case nil:
@@ -223,8 +223,7 @@ func rank(v any) int {
 	return 3
 }
 
-// order orders the values that a list is sorted by; what is none is last, whichever
-// the direction.
+// order orders the values by which a list is sorted. A missing value comes last in both directions.
 func order(a, b any, descending bool) int {
 	if a == nil || b == nil {
 		return rank(a)/4 - rank(b)/4
@@ -291,7 +290,7 @@ func (s step) selectKeys(list []any) (any, error) {
 			path := spec.TextOf(key)
 			value, found := at(item, path)
 			if object, isObject := item.(*jsontree.Object); isObject && !found {
-				value, found = object.Get(path) // null is kept
+				value, found = object.Get(path) // keep a null
 			}
 			if found {
 				o.Set(path, value)
@@ -302,7 +301,7 @@ func (s step) selectKeys(list []any) (any, error) {
 	return selected, nil
 }
 
-// maxLooked is how many values an operation looks for at most: each of its keys in each item.
+// maxLooked is the greatest number of lookups of an operation: keys times items.
 const maxLooked = 2_000_000
 
 func affordable(items, each int, what string) error {
@@ -459,7 +458,7 @@ func (s step) chunk(list []any) (any, error) {
 	return chunks, nil
 }
 
-// numbers are those that items have at the key; what is none is left out.
+// numbers returns the numbers that items have at the key, and ignores other values.
 func (s step) numbers(list []any) (numbers []any) {
 	for _, item := range list {
 		value, _ := at(item, s.text("key"))
@@ -470,7 +469,7 @@ func (s step) numbers(list []any) (numbers []any) {
 	return numbers
 }
 
-// floats are the float64s nearest to the numbers that items have at the key.
+// floats returns the same numbers as the nearest float64s.
 func (s step) floats(list []any) (floats []float64) {
 	for _, number := range s.numbers(list) {
 		n, _ := jsontree.Number(number)
@@ -479,7 +478,7 @@ func (s step) floats(list []any) (floats []float64) {
 	return floats
 }
 
-// sum is exact where all numbers are whole.
+// sum is exact if all numbers are whole.
 func (s step) sum(list []any) (any, error) {
 	if total, whole := wholeSum(s.numbers(list)); whole {
 		return total, nil
@@ -491,10 +490,10 @@ func (s step) sum(list []any) (any, error) {
 	return total, nil
 }
 
-// mostWhole is how many digits a whole number has that is added up as one.
+// mostWhole is the greatest length of a whole number that is added exactly.
 const mostWhole = 1000
 
-// wholeSum is the sum of numbers that are whole, and are written with digits alone.
+// wholeSum returns the sum of whole numbers that are written with digits only.
 func wholeSum(numbers []any) (total any, whole bool) {
 	var sum, one big.Int
 	for _, number := range numbers {
@@ -507,7 +506,7 @@ func wholeSum(numbers []any) (total any, whole bool) {
 	return jsontree.NumberOf(sum.String()), true
 }
 
-// of is a number made of numbers, null where there are none.
+// of returns a number made from the numbers; null if there are none.
 func (s step) of(list []any, made func(numbers []float64) float64) (any, error) {
 	numbers := s.floats(list)
 	if len(numbers) == 0 {
@@ -536,7 +535,7 @@ func (s step) median(list []any) (any, error) {
 func (s step) least(list []any) (any, error) { return s.extreme(list, slices.MinFunc[[]any]) }
 func (s step) most(list []any) (any, error)  { return s.extreme(list, slices.MaxFunc[[]any]) }
 
-// extreme is the one of the numbers that a function finds, null where there are none.
+// extreme returns the number that a function finds; null if there are none.
 func (s step) extreme(list []any, of func(numbers []any, compare func(a, b any) int) any) (any, error) {
 	numbers := s.numbers(list)
 	if len(numbers) == 0 {
@@ -547,7 +546,7 @@ func (s step) extreme(list []any, of func(numbers []any, compare func(a, b any) 
 
 var placeholder = regexp.MustCompile(`\{\{\s*([^{}]*?)\s*\}\}`)
 
-// maxTemplated is how long the texts of a template may be together.
+// maxTemplated is the greatest length of the texts of a template together.
 const maxTemplated = 1 << 20
 
 func (s step) template(list []any) (any, error) {

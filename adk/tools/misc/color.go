@@ -14,7 +14,7 @@ import (
 
 const colorForms = "#rgb, #rrggbb, rgb(r, g, b), hsl(h, s%, l%), a CSS name such as navy, or a Material shade such as red-lighten-2"
 
-// color is a colour by its hue in degrees, and saturation and lightness in percent.
+// color is a color with its hue in degrees, and saturation and lightness in percent.
 type color struct{ h, s, l float64 }
 
 var (
@@ -23,7 +23,7 @@ var (
 	hslForm = regexp.MustCompile(`^hsl\(\s*(-?\d{1,4}(?:\.\d+)?)(?:deg)?\s*[, ]\s*(\d{1,3}(?:\.\d+)?)%\s*[, ]\s*(\d{1,3}(?:\.\d+)?)%\s*\)$`)
 )
 
-// readColor reads one of the forms of a colour.
+// readColor parses one of the forms of a color.
 func readColor(argument, text string) (color, error) {
 	text = strings.ToLower(strings.TrimSpace(text))
 	if hex, known := hexOf(text); known {
@@ -33,7 +33,7 @@ func readColor(argument, text string) (color, error) {
 		if len(text) == 4 {
 			text = "#" + strings.Repeat(text[1:2], 2) + strings.Repeat(text[2:3], 2) + strings.Repeat(text[3:4], 2)
 		}
-		n, _ := strconv.ParseUint(text[1:], 16, 32) // the form says that it is one
+		n, _ := strconv.ParseUint(text[1:], 16, 32) // cannot fail: the form was checked
 		return fromRGB(float64(n>>16), float64(n>>8&0xff), float64(n&0xff)), nil
 	}
 	if parts, ok := within(rgbForm.FindStringSubmatch(text), 255, 255, 255); ok {
@@ -45,7 +45,7 @@ func readColor(argument, text string) (color, error) {
 	return color{}, fmt.Errorf("%s: the color %.40q cannot be read; want %s", argument, text, colorForms)
 }
 
-// within are the numbers of a match, if each is at most its limit.
+// within returns the numbers of a match, if each is at most its limit.
 func within(match []string, limits ...float64) (parts []float64, ok bool) {
 	if match == nil {
 		return nil, false
@@ -60,7 +60,7 @@ func within(match []string, limits ...float64) (parts []float64, ok bool) {
 	return parts, true
 }
 
-// turned is an angle within a full turn.
+// turned returns an angle reduced to a full turn.
 func turned(degrees float64) float64 { return math.Mod(math.Mod(degrees, 360)+360, 360) }
 
 func fromRGB(r, g, b float64) color {
@@ -83,7 +83,7 @@ func fromRGB(r, g, b float64) color {
 	return c
 }
 
-// rgb are the three channels, 0 to 255.
+// rgb returns the three channels, 0 to 255.
 func (c color) rgb() (channels [3]int) {
 	chroma := (1 - math.Abs(2*c.l/100-1)) * c.s / 100
 	for i, shift := range []float64{0, 8, 4} {
@@ -99,14 +99,14 @@ func (c color) hex() string {
 	return fmt.Sprintf("#%02x%02x%02x", ch[0], ch[1], ch[2])
 }
 
-// String is the colour in its three forms.
+// String returns the color in its three forms.
 func (c color) String() string {
 	ch := c.rgb()
 	return fmt.Sprintf("%s / rgb(%d, %d, %d) / hsl(%s, %s%%, %s%%)", c.hex(), ch[0], ch[1], ch[2],
 		spec.Digits(spec.Round(c.h, 0)), spec.Digits(spec.Round(c.s, 0)), spec.Digits(spec.Round(c.l, 0)))
 }
 
-// lighter is the colour with so many points more of lightness; darker with less.
+// lighter returns the color with more points of lightness, or fewer if points is negative.
 func (c color) lighter(points float64) color {
 	c.l = max(0, min(100, c.l+points))
 	return c
@@ -117,7 +117,7 @@ func (c color) rotated(degrees float64) color {
 	return c
 }
 
-// luminance is the relative luminance of WCAG 2.1.
+// luminance returns the relative luminance of WCAG 2.1.
 func (c color) luminance() float64 {
 	sum := 0.0
 	for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
@@ -132,7 +132,7 @@ func (c color) luminance() float64 {
 	return sum
 }
 
-// contrast is the contrast ratio of WCAG 2.1, 1 to 21.
+// contrast returns the contrast ratio of WCAG 2.1, 1 to 21.
 func contrast(a, b color) float64 {
 	high, low := a.luminance(), b.luminance()
 	if high < low {
@@ -143,7 +143,7 @@ func contrast(a, b color) float64 {
 
 func ratio(r float64) string { return spec.Digits(spec.Round(r, 2)) + ":1" }
 
-// ColorContrast tells the contrast of two colours.
+// ColorContrast returns the tool color_contrast, which tells the contrast of two colors.
 func ColorContrast() *adk.Tool {
 	return spec.Tool{
 		Name:        "color_contrast",
@@ -186,8 +186,8 @@ func contrastReport(front, back color) string {
 	return strings.Join(lines, "\n")
 }
 
-// suggestions are a step of lightness for either colour, away from the other, where it
-// is enough.
+// suggestions changes the lightness of one of the colors by a step away from the other, and returns
+// the changes that are enough.
 func suggestions(front, back color) (lines []string) {
 	step, frontWord, backWord := -15.0, "Darken", "Lighten"
 	if front.luminance() > back.luminance() {
@@ -202,7 +202,7 @@ func suggestions(front, back color) (lines []string) {
 	return lines
 }
 
-// schemes are the colours that go with a base, by their label.
+// schemes has the colors that go with a base color, by scheme and label.
 var schemes = map[string][]struct {
 	label string
 	of    func(base color) color
@@ -217,7 +217,7 @@ var schemes = map[string][]struct {
 	},
 }
 
-// ColorScheme finds colours that go with one.
+// ColorScheme returns the tool color_scheme, which finds colors that go with one.
 func ColorScheme() *adk.Tool {
 	return spec.Tool{
 		Name:        "color_scheme",
@@ -243,7 +243,7 @@ func ColorScheme() *adk.Tool {
 	}.Make()
 }
 
-// ColorAdjust makes a colour lighter or darker.
+// ColorAdjust returns the tool color_adjust, which makes a color lighter or darker.
 func ColorAdjust() *adk.Tool {
 	return spec.Tool{
 		Name:        "color_adjust",

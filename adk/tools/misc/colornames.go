@@ -2,7 +2,7 @@ package misc
 
 import "strings"
 
-// cssNames are the named colours of CSS.
+// cssNames has the named colors of CSS.
 var cssNames = named(`aliceblue f0f8ff antiquewhite faebd7 aqua 00ffff aquamarine 7fffd4 azure f0ffff beige f5f5dc bisque ffe4c4 black 000000 blanchedalmond ffebcd blue 0000ff blueviolet 8a2be2
 	brown a52a2a burlywood deb887 cadetblue 5f9ea0 chartreuse 7fff00 chocolate d2691e coral ff7f50 cornflowerblue 6495ed cornsilk fff8dc crimson dc143c cyan 00ffff darkblue 00008b darkcyan 008b8b
 	darkgoldenrod b8860b darkgray a9a9a9 darkgreen 006400 darkgrey a9a9a9 darkkhaki bdb76b darkmagenta 8b008b darkolivegreen 556b2f darkorange ff8c00 darkorchid 9932cc darkred 8b0000 darksalmon e9967a
@@ -17,16 +17,16 @@ var cssNames = named(`aliceblue f0f8ff antiquewhite faebd7 aqua 00ffff aquamarin
 	royalblue 4169e1 saddlebrown 8b4513 salmon fa8072 sandybrown f4a460 seagreen 2e8b57 seashell fff5ee sienna a0522d silver c0c0c0 skyblue 87ceeb slateblue 6a5acd slategray 708090 slategrey 708090
 	snow fffafa springgreen 00ff7f steelblue 4682b4 tan d2b48c teal 008080 thistle d8bfd8 tomato ff6347 turquoise 40e0d0 violet ee82ee wheat f5deb3 white ffffff whitesmoke f5f5f5 yellow ffff00 yellowgreen 9acd32`)
 
-// shades are those of a material hue, from the lightest.
+// shades has the shades of a material hue, the lightest first.
 var shades = strings.Fields("50 100 200 300 400 500 600 700 800 900 accent-1 accent-2 accent-3 accent-4")
 
-// shadeWords are the shades by how they lie to the base, which is 500.
+// shadeWords names the shades by their distance from the base shade, 500.
 var shadeWords = map[string]string{
 	"lighten-5": "50", "lighten-4": "100", "lighten-3": "200", "lighten-2": "300", "lighten-1": "400",
 	"darken-1": "600", "darken-2": "700", "darken-3": "800", "darken-4": "900",
 }
 
-// materialNames are the colours of Material Design: a hue and a shade.
+// materialNames has the colors of Material Design by hue and shade.
 var materialNames = material(
 	"red ffebee ffcdd2 ef9a9a e57373 ef5350 f44336 e53935 d32f2f c62828 b71c1c ff8a80 ff5252 ff1744 d50000",
 	"pink fce4ec f8bbd0 f48fb1 f06292 ec407a e91e63 d81b60 c2185b ad1457 880e4f ff80ab ff4081 f50057 c51162",
@@ -71,7 +71,7 @@ func material(hues ...string) map[string]string {
 	return names
 }
 
-// hexOf is the hexadecimal form of a named colour.
+// hexOf returns the hexadecimal form of a named color.
 func hexOf(name string) (string, bool) {
 	if hex, known := cssNames[name]; known {
 		return hex, true

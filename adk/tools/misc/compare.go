@@ -14,7 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/tools/internal/spec"
 )
 
-// CompareValues says which of two values is greater.
+// CompareValues returns the tool compare_values, which says which of two values is greater.
 func CompareValues() *adk.Tool {
 	return spec.Tool{
 		Name: "compare_values",
@@ -45,10 +45,10 @@ func CompareValues() *adk.Tool {
 
 const notComparable = "not_comparable"
 
-// said is an order as a word.
+// said returns an order as a word.
 func said(order int) string { return []string{"less_than", "equal", "greater_than"}[order+1] }
 
-// numberIn is the number that a value is, or that its text looks like.
+// numberIn returns the number that a value is, or that its text looks like.
 func numberIn(v any) (any, bool) {
 	text, ok := v.(string)
 	if !ok {
@@ -100,7 +100,7 @@ func compareAny(a, b any, alike bool) string {
 	}
 	p, truth := a.(bool)
 	_, truths := b.(bool)
-	if truth && truths { // and not equal
+	if truth && truths { // they are not equal here
 		if p {
 			return said(1)
 		}
@@ -117,7 +117,7 @@ func rank(v any) int {
 	return 1
 }
 
-// dateForms are the forms of a date that compare_values reads.
+// dateForms are the forms of dates that compare_values accepts.
 var dateForms = []string{"2006", "2006-01", time.DateOnly, "2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02T15:04Z07:00", time.RFC3339Nano}
 
 func dateIn(argument, text string) (time.Time, error) {
@@ -142,7 +142,7 @@ func compareDates(a, b string) (string, error) {
 	return fmt.Sprintf("%s\na = %s\nb = %s", said(x.Compare(y)), x.Format(instant), y.Format(instant)), nil
 }
 
-// CompareRecords compares two objects key by key.
+// CompareRecords returns the tool compare_records, which compares two objects key by key.
 func CompareRecords() *adk.Tool {
 	return spec.Tool{
 		Name:        "compare_records",

@@ -19,14 +19,14 @@ type point struct{ lat, lon float64 }
 
 func (p point) String() string { return "(" + spec.Digits(p.lat) + ", " + spec.Digits(p.lon) + ")" }
 
-// pointArgs are the two arguments of a point.
+// pointArgs returns the two arguments of a point.
 func pointArgs(lat, lon, whose string) []spec.Arg {
 	return []spec.Arg{
 		spec.Number(lat, "the latitude of "+whose+", -90 to 90").Required(), spec.Number(lon, "the longitude of "+whose+", -180 to 180").Required(),
 	}
 }
 
-// pointOf reads a point, whose numbers have to be in range.
+// pointOf parses a point, whose numbers have to be in range.
 func pointOf(c spec.Call, lat, lon, whose string) (point, error) {
 	p := point{c.Number(lat), c.Number(lon)}
 	if math.Abs(p.lat) > 90 {
@@ -38,7 +38,7 @@ func pointOf(c spec.Call, lat, lon, whose string) (point, error) {
 	return p, nil
 }
 
-// kilometres is the great-circle distance, by the haversine formula.
+// kilometres returns the great-circle distance, by the haversine formula.
 func kilometres(a, b point) float64 {
 	radians := func(degrees float64) float64 { return degrees * (math.Pi / 180) }
 	half := func(x float64) float64 { s := math.Sin(x / 2); return float64(s * s) }
@@ -46,7 +46,7 @@ func kilometres(a, b point) float64 {
 	return 2 * earthRadius * math.Asin(math.Sqrt(min(1, h)))
 }
 
-// twoPoints reads two points.
+// twoPoints parses two points.
 func twoPoints(c spec.Call, first, second [3]string) (a, b point, err error) {
 	if a, err = pointOf(c, first[0], first[1], first[2]); err != nil {
 		return a, b, err
@@ -55,7 +55,7 @@ func twoPoints(c spec.Call, first, second [3]string) (a, b point, err error) {
 	return a, b, err
 }
 
-// GeoDistance measures a distance on the earth.
+// GeoDistance returns the tool that measures a distance on the earth.
 func GeoDistance() *adk.Tool {
 	first, second := [3]string{"lat1", "lon1", "point 1"}, [3]string{"lat2", "lon2", "point 2"}
 	return spec.Tool{
@@ -73,7 +73,7 @@ func GeoDistance() *adk.Tool {
 	}.Make()
 }
 
-// GeoWithinRadius says whether a point is near another.
+// GeoWithinRadius returns the tool that says whether a point is near another.
 func GeoWithinRadius() *adk.Tool {
 	place, center := [3]string{"lat", "lon", "the point"}, [3]string{"center_lat", "center_lon", "the center"}
 	return spec.Tool{
@@ -102,7 +102,7 @@ func GeoWithinRadius() *adk.Tool {
 	}.Make()
 }
 
-// between reports whether a longitude lies between two, also across the date line.
+// between reports whether a longitude lies between two others, also across the date line.
 func between(lon, west, east float64) bool {
 	if west > east {
 		return lon >= west || lon <= east
@@ -110,7 +110,7 @@ func between(lon, west, east float64) bool {
 	return lon >= west && lon <= east
 }
 
-// GeoBBoxContains says whether a point lies in a box.
+// GeoBBoxContains returns the tool that says whether a point lies in a box.
 func GeoBBoxContains() *adk.Tool {
 	south, north := [3]string{"sw_lat", "sw_lon", "the SW corner"}, [3]string{"ne_lat", "ne_lon", "the NE corner"}
 	return spec.Tool{

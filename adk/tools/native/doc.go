@@ -1,11 +1,10 @@
-// Package native are tools that let a model keep what it wants to keep: memories,
-// retrievables and standing instructions, through the storage of the turn. [All] makes
-// all of them, [Memory], [Retrievables] and [Instructions] the tools of one kind.
+// Package native has tools with which a model stores memories, retrievables and standing
+// instructions, in the storage of the turn. [All] makes all of them; [Memory], [Retrievables] and
+// [Instructions] make the tools of one kind.
 //
-// They call the sets of the dispatch and nothing else, so that these change with the
-// storage. What the storage refuses is an answer that begins with "Error"; an abort, or
-// the end of the context, passes through. See package adk/tools for what all batteries
-// have in common.
+// They use only the sets of the dispatch, so that the sets change with the storage. An error of the
+// storage is an answer that begins with "Error"; an abort, or the end of the context, is returned.
+// See package adk/tools for what all batteries have in common.
 package native
 
 import (
@@ -18,29 +17,29 @@ import (
 	"github.com/adkreplay/adkreplay/adk/tools/internal/spec"
 )
 
-// All are the tools of this package, with all trust tiers.
+// All returns the tools of this package, with all trust tiers.
 func All() []*adk.Tool {
 	return append(append(Memory(), Retrievables()...), Instructions()...)
 }
 
-// moment is a time as answers have it: RFC 3339 in milliseconds.
+// moment returns a time in the form of answers: RFC 3339 in milliseconds.
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
-// pair is a member of an object.
+// pair returns a member of an object.
 func pair(name string, value any) jsontree.Member { return jsontree.Member{Name: name, Value: value} }
 
-// done is the answer of a change: {"ok": true} and what was changed.
+// done returns the answer after a change: {"ok": true} and what was changed.
 func done(name string, value any) string {
 	return jsontree.Indented(jsontree.NewObject(pair("ok", true), pair(name, value)))
 }
 
-// record is a type of records of which a handle has a set.
+// record is a type of records for which a handle has a set.
 type record interface {
 	comparable
 	adk.Record
 }
 
-// listing is the tool that lists what each record of a set is in an answer.
+// listing returns a tool that lists the records of a set, each in the form of shown.
 func listing[T record](name, description string, set func(adk.Handle) adk.Records[T], shown func(T) any) *adk.Tool {
 	return spec.Tool{
 		Name:        name,
@@ -57,7 +56,7 @@ func listing[T record](name, description string, set func(adk.Handle) adk.Record
 	}.Make()
 }
 
-// deleting is the tool that deletes the record of a set whose key is the argument by.
+// deleting returns a tool that deletes the record of a set whose key is the argument by.
 func deleting[T record](name, description, by string, key spec.Arg, set func(adk.Handle) adk.Records[T]) *adk.Tool {
 	return spec.Tool{
 		Name:        name,
@@ -73,7 +72,7 @@ func deleting[T record](name, description, by string, key spec.Arg, set func(adk
 	}.Make()
 }
 
-// found is the fetched record of an id.
+// found returns the fetched record with an id.
 func found[T record](ctx context.Context, records adk.Records[T], kind, id string) (record T, err error) {
 	all, err := records.Fetch(ctx)
 	if err != nil {
@@ -87,7 +86,7 @@ func found[T record](ctx context.Context, records adk.Records[T], kind, id strin
 	return record, fmt.Errorf("no %s with id %q.", kind, id)
 }
 
-// idOr is the id that was given, or a new one.
+// idOr returns the id in the call, or a new one.
 func idOr(c spec.Call) string {
 	if id := c.Text("id"); id != "" {
 		return id
@@ -95,7 +94,7 @@ func idOr(c spec.Call) string {
 	return c.DC.NewID()
 }
 
-// after is now, or a record's beginning where the clock stands before it.
+// after returns now, or created if the clock is before that.
 func after(now, created time.Time) time.Time {
 	if now.Before(created) {
 		return created
@@ -103,7 +102,7 @@ func after(now, created time.Time) time.Time {
 	return now
 }
 
-// given is a number argument as records take it; was where it was not given.
+// given returns a number argument in the form of records; was if it was not given.
 func given(c spec.Call, name string, was *float64) *float64 {
 	if c.Has(name) {
 		return new(c.Number(name))
@@ -111,7 +110,7 @@ func given(c spec.Call, name string, was *float64) *float64 {
 	return was
 }
 
-// textOr is a text argument, was where it was not given.
+// textOr returns a text argument; was if it was not given.
 func textOr(c spec.Call, name, was string) string {
 	if c.Has(name) {
 		return c.Text(name)

@@ -7,7 +7,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/tools/internal/spec"
 )
 
-// Instructions are the tools for standing instructions: list, add and remove.
+// Instructions returns the tools for standing instructions: list, add and remove.
 func Instructions() []*adk.Tool {
 	return []*adk.Tool{listInstructions(), addInstruction(), removeInstruction()}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/tools/internal/spec"
 )
 
-// Memory are the tools for memories: list, store, update and delete.
+// Memory returns the tools for memories: list, store, update and delete.
 func Memory() []*adk.Tool {
 	return []*adk.Tool{listMemories(), storeMemory(), updateMemory(), deleteMemory()}
 }

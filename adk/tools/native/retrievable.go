@@ -8,8 +8,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk/tools/internal/spec"
 )
 
-// Retrievables are the tools for retrievables: list, store, update and delete. With
-// tiers, these are the only ones that a model can give; without, it can give all three.
+// Retrievables returns the tools for retrievables: list, store, update and delete. A model can set
+// only the given tiers; without any, it can set all three.
 func Retrievables(tiers ...adk.TrustTier) []*adk.Tool {
 	if len(tiers) == 0 {
 		tiers = []adk.TrustTier{adk.TrustFirstParty, adk.TrustThirdPartyPublic, adk.TrustThirdPartyPrivate}
@@ -42,7 +42,7 @@ func listRetrievables() *adk.Tool {
 	return listing("list_retrievables", "Lists all documents in reach, with their ids for update_retrievable and delete_retrievable.", adk.Handle.Retrievables, shownRetrievable)
 }
 
-// about are the arguments that say what a retrievable is.
+// about returns the arguments that describe a retrievable.
 func about() []spec.Arg {
 	return []spec.Arg{
 		spec.Text("source", "where it was found, such as a URL"), spec.Text("kind", "what it is"), spec.Number("score", "how well it fits, 0 to 1").Within(0, 1),

@@ -9,11 +9,11 @@ import (
 	"github.com/adkreplay/adkreplay/adk/tools/internal/spec"
 )
 
-// maxExpression is how long an expression is at most. The tool says so in its answer, as
-// no schema could (BAT-4).
+// maxExpression is the greatest length of an expression. The tool's answer says so, because a
+// schema cannot (BAT-4).
 const maxExpression = 1000
 
-// Calculate evaluates an expression.
+// Calculate returns the tool that evaluates an expression.
 func Calculate() *adk.Tool {
 	return spec.Tool{
 		Name: "calculate",
@@ -32,7 +32,7 @@ func Calculate() *adk.Tool {
 	}.Make()
 }
 
-// EvaluateKatex evaluates a formula in LaTeX.
+// EvaluateKatex returns the tool that evaluates a formula in LaTeX.
 func EvaluateKatex() *adk.Tool {
 	return spec.Tool{
 		Name: "evaluate_katex",
@@ -57,12 +57,12 @@ func EvaluateKatex() *adk.Tool {
 	}.Make()
 }
 
-// maxKatex is how long a formula may be before it is converted: LaTeX takes more room.
+// maxKatex is the greatest length of a formula before its conversion; LaTeX is longer.
 const maxKatex = 10 * maxExpression
 
 var errTooLong = fmt.Errorf("Expression too long (max %d characters).", maxExpression)
 
-// evaluate gives the value of an expression, and its tree.
+// evaluate returns the value of an expression, and its tree.
 func evaluate(expression string) (value, node, error) {
 	if utf8.RuneCountInString(expression) > maxExpression {
 		return nil, nil, errTooLong

@@ -8,14 +8,13 @@ import (
 	"github.com/adkreplay/adkreplay/adk/tools/internal/spec"
 )
 
-// value is what an expression is worth: a scalar, a truth or a matrix.
+// value is the value of an expression: a scalar, a boolean or a matrix.
 type value interface{ fmt.Stringer }
 
 type (
 	scalar float64
 	truth  bool
-	// matrix has rows of one length. A vector is a matrix of one row that prints as a
-	// list.
+	// matrix has rows of equal length. A vector is a matrix with one row that prints as a list.
 	matrix struct {
 		rows   [][]float64
 		vector bool
@@ -130,7 +129,7 @@ func (b binary) scalars(x, y float64) (value, error) {
 	return truth(map[string]bool{"==": x == y, "!=": x != y, "<": x < y, "<=": x <= y, ">": x > y, ">=": x >= y}[b.operator]), nil
 }
 
-// modulo has the sign of y, and gives x where y is 0.
+// modulo has the sign of y, and returns x if y is 0.
 func modulo(x, y float64) float64 {
 	if y == 0 {
 		return x
@@ -142,8 +141,8 @@ func modulo(x, y float64) float64 {
 	return rest
 }
 
-// realOf is a result, unless it is no number although what it was made of are: then
-// there is no real one.
+// realOf returns a result. If the result is NaN although its operands are not, there is no real
+// result, and that is an error.
 func realOf(name string, result float64, of ...float64) (float64, error) {
 	for _, x := range of {
 		if math.IsNaN(x) {
@@ -223,7 +222,7 @@ func (f function) eval() (value, error) {
 	return scalarOr(realOf(f.name, result, xs...))
 }
 
-// maxMatrix is how many rows and columns a matrix has at most.
+// maxMatrix is the greatest number of rows and of columns of a matrix.
 const maxMatrix = 100
 
 func (g grid) eval() (value, error) {
@@ -250,7 +249,7 @@ func (g grid) eval() (value, error) {
 	return m, nil
 }
 
-// evalRow gives the row that a list of numbers is, or the rows that a list of vectors is.
+// evalRow returns the row that a list of numbers forms, or the rows that a list of vectors forms.
 func evalRow(row []node) (rows [][]float64, err error) {
 	var cells []float64
 	for _, n := range row {

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// node is a part of an expression: what it is worth, and how LaTeX writes it.
+// node is a part of an expression; it can be evaluated and written as LaTeX.
 type node interface {
 	eval() (value, error)
 	tex() string
@@ -23,7 +23,7 @@ type (
 		text  string
 		worth scalar
 	}
-	unary  struct{ of node } // a minus; a plus leaves no trace
+	unary  struct{ of node } // a minus; a plus has no node
 	binary struct {
 		operator    string
 		left, right node
@@ -34,11 +34,11 @@ type (
 		name string
 		args []node
 	}
-	grid struct{ rows [][]node } // a matrix, or with one row of a list a vector
+	grid struct{ rows [][]node } // a matrix, or a vector if it is one row in a list
 )
 
-// parseExpression reads an expression. It binds, from the loosest: comparison, + -,
-// * / %, implicit product, signs, ^ from the right, and !.
+// parseExpression parses an expression. Operators bind in this order, the loosest first:
+// comparison, + -, * / %, implicit product, signs, ^ (right-associative), and !.
 func parseExpression(text string) (tree node, err error) {
 	p := &expressionParser{scanner{text: text}}
 	defer catch(&err)
@@ -112,8 +112,8 @@ func (p *expressionParser) product() node {
 	}
 }
 
-// divided takes the right side of a product. A fraction of two numbers stands together
-// before what it multiplies: 1/2 pi is half of pi, 1/(2 pi) is not.
+// divided parses the right side of a product. A fraction of two numbers binds tighter than an
+// implicit product: 1/2 pi is half of pi, not 1/(2 pi).
 func (p *expressionParser) divided(operator string, left node) node {
 	if _, plain := left.(number); !plain || operator != "/" || !isDigit(p.peek()) {
 		return binary{operator, left, p.implicit()}
@@ -127,7 +127,7 @@ func (p *expressionParser) divided(operator string, left node) node {
 
 func (p *expressionParser) implicit() node { return p.multiplied(p.signed()) }
 
-// multiplied takes what a factor is multiplied with without a sign.
+// multiplied parses the factors of an implicit product.
 func (p *expressionParser) multiplied(left node) node {
 	for {
 		c := p.peek()
@@ -141,7 +141,7 @@ func (p *expressionParser) multiplied(left node) node {
 	}
 }
 
-// endsInBracket reports whether a number may follow a factor: (2)3, not pi 3.
+// endsInBracket reports whether a number may follow a factor: (2)3 is a product, pi 3 is not.
 func endsInBracket(n node) bool {
 	switch n := n.(type) {
 	case bracket, factorial:
@@ -237,7 +237,7 @@ func (p *expressionParser) number() node {
 		}
 	}
 	text := p.text[start:p.at]
-	worth, _ := strconv.ParseFloat(text, 64) // beyond float64 it is an infinity
+	worth, _ := strconv.ParseFloat(text, 64) // above the range of float64 it is infinity
 	return number{text, scalar(worth)}
 }
 
@@ -268,7 +268,7 @@ func (p *expressionParser) name() node {
 	return function{name, args}
 }
 
-// list takes expressions with commas between, and the bracket that closes them.
+// list parses expressions separated by commas, and the closing bracket.
 func (p *expressionParser) list(end string) (items []node) {
 	defer p.nest()()
 	if p.take(end) != "" {
@@ -285,7 +285,7 @@ func (p *expressionParser) list(end string) (items []node) {
 	}
 }
 
-// grid takes a matrix: rows that end in semicolons.
+// grid parses a matrix, whose rows are separated by semicolons.
 func (p *expressionParser) grid() node {
 	var g grid
 	row := []node{}

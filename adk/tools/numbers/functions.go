@@ -8,15 +8,15 @@ import (
 	"github.com/adkreplay/adkreplay/adk/tools/internal/spec"
 )
 
-// constants are the names that stand for numbers.
+// constants are the names of numbers.
 var constants = map[string]scalar{"pi": math.Pi, "e": math.E, "tau": 2 * math.Pi, "phi": math.Phi}
 
 // known is a function that an expression can name.
 type known struct {
 	least, most int
 	real        func(xs []float64) (float64, error)
-	lists       bool                        // it takes the cells of matrices as numbers
-	matrix      func(matrix) (value, error) // in the place of real
+	lists       bool                        // it accepts matrices, as the list of their cells
+	matrix      func(matrix) (value, error) // used instead of real
 }
 
 func (f known) counts() string {
@@ -33,12 +33,12 @@ func (f known) counts() string {
 
 const maxArguments = 1000
 
-// of is a function of one number.
+// of makes a function of one number.
 func of(f func(float64) float64) known {
 	return known{least: 1, most: 1, real: func(xs []float64) (float64, error) { return f(xs[0]), nil }}
 }
 
-// over is a function of a list of numbers.
+// over makes a function of a list of numbers.
 func over(f func(xs []float64) (float64, error)) known {
 	return known{least: 1, most: maxArguments, lists: true, real: f}
 }
@@ -94,7 +94,7 @@ func sign(x float64) float64 {
 	return x
 }
 
-// logarithm is exact for powers of 2 and 10 where these are the base.
+// logarithm is exact for powers of the bases 2 and 10.
 func logarithm(xs []float64) (float64, error) {
 	switch {
 	case len(xs) == 1:
@@ -107,7 +107,7 @@ func logarithm(xs []float64) (float64, error) {
 	return math.Log(xs[0]) / math.Log(xs[1]), nil
 }
 
-// nthRoot is negative for an odd root of a negative number.
+// nthRoot returns a negative result for an odd root of a negative number.
 func nthRoot(xs []float64) (float64, error) {
 	x, n := xs[0], 2.0
 	if len(xs) == 2 {
@@ -126,7 +126,7 @@ func nthRoot(xs []float64) (float64, error) {
 	return exactRoot(x, n), nil
 }
 
-// exactRoot is a root, whole where the whole number beside it is one.
+// exactRoot returns a root; if the nearest whole number is the exact root, it returns that.
 func exactRoot(x, n float64) float64 {
 	root := math.Pow(x, 1/n)
 	if whole := math.Round(root); math.Pow(whole, n) == x {
@@ -157,7 +157,7 @@ func factorialOf(n float64) (float64, error) {
 	return product, nil
 }
 
-// choice checks the two numbers of a choice of k out of n.
+// choice checks the arguments of choosing k out of n.
 func choice(name string, n, k float64) error {
 	if n != math.Trunc(n) || k != math.Trunc(k) || n < 0 || k < 0 || k > n || n > 1e6 {
 		return fmt.Errorf("%s: want whole numbers with 0 ≤ k ≤ n ≤ 1000000", name)
@@ -196,7 +196,7 @@ func permutations(xs []float64) (float64, error) {
 	return product, nil
 }
 
-// sampleDeviation divides by n-1, as calculators do; of one number it is 0.
+// sampleDeviation divides by n-1, as calculators do; for one number it returns 0.
 func sampleDeviation(xs []float64) (float64, error) {
 	if len(xs) == 1 {
 		return 0, nil

@@ -5,9 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// fromKatex gives a formula of LaTeX as an expression that calculate is given. It is
-// parsed, so that brackets belong together; what the expression means is left to
-// calculate.
+// fromKatex converts a formula of LaTeX into an expression for calculate. It parses the formula so
+// that brackets match; calculate interprets the expression.
 func fromKatex(katex string) (expression string, err error) {
 	p := &katexParser{scanner: scanner{text: katex}}
 	defer catch(&err)
@@ -15,7 +14,7 @@ func fromKatex(katex string) (expression string, err error) {
 	return tidy(p.out.String()), nil
 }
 
-// tidy leaves one blank where there were several, and none beside brackets.
+// tidy reduces several blanks to one, and removes blanks next to brackets.
 func tidy(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	return strings.NewReplacer("( ", "(", " )", ")", " ,", ",").Replace(text)
@@ -26,7 +25,7 @@ type katexParser struct {
 	out strings.Builder
 }
 
-// until takes everything up to the end that closes it; "" is the end of the text.
+// until parses up to and including end; "" means the end of the text.
 func (p *katexParser) until(end string) {
 	defer p.nest()()
 	for {
@@ -43,7 +42,7 @@ func (p *katexParser) until(end string) {
 	}
 }
 
-// group gives what stands in braces, or the next sign or command alone.
+// group returns what is in braces, or else the next character or command.
 func (p *katexParser) group() string {
 	p.space()
 	outer := p.out
@@ -62,7 +61,7 @@ func (p *katexParser) group() string {
 	return inner
 }
 
-// one takes a sign or a command.
+// one parses a character or a command.
 func (p *katexParser) one() {
 	c, size := utf8.DecodeRuneInString(p.rest())
 	switch {
@@ -77,7 +76,7 @@ func (p *katexParser) one() {
 		p.write("^(" + p.group() + ")")
 	case c == '_':
 		p.at++
-		_ = p.group() // subscripts only name
+		_ = p.group() // subscripts are part of names only
 	case c == '~', c == '&', c == '$':
 		p.at++
 		p.write(" ")
@@ -89,7 +88,7 @@ func (p *katexParser) one() {
 
 func (p *katexParser) write(text string) { p.out.WriteString(text) }
 
-// katexWords are commands that stand for a few signs.
+// katexWords are commands that stand for a few characters.
 var katexWords = map[string]string{
 	"cdot": " * ", "times": " * ", "ast": " * ", "div": " / ", "bmod": " % ", "%": " % ", "pi": " pi ", "tau": " tau ", "phi": " phi ", "varphi": " phi ",
 	"left": "", "right": "", "big": "", "Big": "", "bigl": "", "bigr": "", "displaystyle": "", ",": " ", ";": " ", ":": " ", "!": "", " ": " ", "quad": " ", "qquad": " ",
@@ -97,7 +96,7 @@ var katexWords = map[string]string{
 	"lparen": "(", "rparen": ")", "lbrack": "[", "rbrack": "]", "{": "(", "}": ")",
 }
 
-// katexFunctions are the commands that take an argument, by their name in expressions.
+// katexFunctions are the commands with an argument, with their names in expressions.
 var katexFunctions = map[string]string{
 	"sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh",
 	"ln": "ln", "log": "log", "exp": "exp", "min": "min", "max": "max", "gcd": "gcd", "det": "det",
@@ -130,7 +129,7 @@ func (p *katexParser) command() {
 	case "begin":
 		p.matrix()
 	default:
-		p.write(" " + name + " ") // which calculate knows, or names as unknown
+		p.write(" " + name + " ") // calculate knows the name, or reports it as unknown
 	}
 }
 
@@ -148,7 +147,7 @@ func (p *katexParser) commandName() string {
 
 func isASCIILetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
-// words gives what stands in braces as it is.
+// words returns the text in braces unchanged.
 func (p *katexParser) words() string {
 	p.space()
 	if !strings.HasPrefix(p.rest(), "{") {
@@ -170,7 +169,7 @@ func (p *katexParser) words() string {
 	return ""
 }
 
-// root takes \sqrt[n]{x}.
+// root parses \sqrt[n]{x}.
 func (p *katexParser) root() {
 	p.space()
 	if !strings.HasPrefix(p.rest(), "[") {
@@ -186,8 +185,8 @@ func (p *katexParser) root() {
 	p.write("nthRoot(" + p.group() + ", " + degree + ")")
 }
 
-// function takes what a function is of: \sin(x), \sin{x}, \sin x, \sin^2 x. The base of
-// a logarithm is its subscript.
+// function parses the argument of a function: \sin(x), \sin{x}, \sin x, \sin^2 x. The base of a
+// logarithm is its subscript.
 func (p *katexParser) function(name string) {
 	power, base := "", ""
 	for {
@@ -213,7 +212,7 @@ func (p *katexParser) function(name string) {
 	p.write(" " + call)
 }
 
-// argument gives what a function is of, without its bracket.
+// argument returns the argument of a function, without its brackets.
 func (p *katexParser) argument() string {
 	for _, open := range []string{`\left(`, "("} {
 		if !strings.HasPrefix(p.rest(), open) {
@@ -240,7 +239,7 @@ func digitsOf(text string) string {
 	return text[:len(text)-len(strings.TrimLeft(text, "0123456789."))]
 }
 
-// matrix takes \begin{bmatrix} 1 & 2 \\ 3 & 4 \end{bmatrix}.
+// matrix parses \begin{bmatrix} 1 & 2 \\ 3 & 4 \end{bmatrix}.
 func (p *katexParser) matrix() {
 	name := p.words()
 	if !strings.HasSuffix(name, "matrix") {
@@ -261,7 +260,7 @@ func (p *katexParser) matrix() {
 	p.write(strings.Replace(out.String(), "; ]", "]", 1))
 }
 
-// cell takes a cell and the mark that ends it.
+// cell parses a cell and returns the mark that ends it.
 func (p *katexParser) cell() (mark string) {
 	for p.at < len(p.text) {
 		for _, mark := range []string{"&", `\\`, `\end`} {

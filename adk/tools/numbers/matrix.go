@@ -52,8 +52,8 @@ func (m matrix) plus(other matrix, sign float64) (value, error) {
 	return own, nil
 }
 
-// times is the product. Of two vectors it is the scalar one, and a vector on the right
-// of a matrix stands upright.
+// times returns the product. For two vectors it is the scalar product; a vector to the right of a
+// matrix is a column.
 func (m matrix) times(other matrix) (value, error) {
 	upright := other.vector && len(m.rows[0]) != 1
 	if upright {
@@ -68,7 +68,7 @@ func (m matrix) times(other matrix) (value, error) {
 	for i := range rows {
 		for j := range columns {
 			for k := range inner {
-				product.rows[i][j] += float64(m.rows[i][k] * other.rows[k][j]) // not fused, or machines would differ
+				product.rows[i][j] += float64(m.rows[i][k] * other.rows[k][j]) // the conversion prevents fused operations, which differ between machines
 			}
 		}
 	}
@@ -102,7 +102,7 @@ func (m matrix) square() error {
 	return nil
 }
 
-// power is the matrix times itself, for whole exponents up to 100.
+// power multiplies the matrix by itself, for whole exponents up to 100.
 func (m matrix) power(exponent float64) (value, error) {
 	if err := m.square(); err != nil {
 		return nil, err
@@ -124,8 +124,8 @@ func (m matrix) power(exponent float64) (value, error) {
 	return result, nil
 }
 
-// eliminated brings a square matrix into upper triangular form, with beside carried
-// along, by rows with the largest pivot. It gives the determinant.
+// eliminated transforms a square matrix into upper triangular form, using the largest pivots, and
+// applies the same steps to beside. It returns the determinant.
 func (m matrix) eliminated(beside matrix) (determinant float64) {
 	determinant = 1
 	for k := range m.rows {

@@ -7,18 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-// scanner is where a parser of an expression or a formula is in its text.
+// scanner is the position of a parser in the text of an expression or a formula.
 type scanner struct {
 	text  string
 	at    int
 	depth int
 }
 
-// expressionFault stops a parser.
+// expressionFault ends a parser, by a panic.
 type expressionFault struct {
 	column int
 	what   string
-	named  bool // what is wrong is no matter of syntax
+	named  bool // not a syntax error
 }
 
 func (f *expressionFault) Error() string {
@@ -32,7 +32,7 @@ func (s *scanner) fail(format string, args ...any) {
 	panic(&expressionFault{utf8.RuneCountInString(s.text[:s.at]) + 1, fmt.Sprintf(format, args...), false})
 }
 
-// catch is deferred by who parses, and gives the fault that has stopped the parser.
+// catch is deferred by a parser, and turns the panic of a fault into an error.
 func catch(err *error) {
 	switch fault := recover().(type) {
 	case nil:
@@ -43,10 +43,10 @@ func catch(err *error) {
 	}
 }
 
-// maxDepth is how deep an expression is nested at most.
+// maxDepth is the greatest nesting of an expression.
 const maxDepth = 100
 
-// nest enters a bracket, or what a sign, a power or a factorial is of.
+// nest counts a level of nesting: a bracket, or the operand of a sign, a power or a factorial.
 func (s *scanner) nest() (leave func()) {
 	if s.depth++; s.depth > maxDepth {
 		s.fail("nested more than %d deep", maxDepth)

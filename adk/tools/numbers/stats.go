@@ -14,7 +14,7 @@ import (
 
 const numbersArg = "the numbers, as the text of a JSON list such as [1, 2.5, 3]"
 
-// StatsDescribe describes one set of numbers.
+// StatsDescribe returns the tool stats_describe, which describes one set of numbers.
 func StatsDescribe() *adk.Tool {
 	return spec.Tool{
 		Name: "stats_describe",
@@ -50,7 +50,7 @@ func describe(xs []float64) *jsontree.Object {
 	return o
 }
 
-// StatsCorrelate says how two sets go together.
+// StatsCorrelate returns the tool stats_correlate, which tells the correlation of two sets.
 func StatsCorrelate() *adk.Tool {
 	return spec.Tool{
 		Name:        "stats_correlate",
@@ -101,7 +101,7 @@ func correlate(x, y []float64) (string, error) {
 		spec.Fixed(r, 6), spec.Fixed(r*r*100, 2), strength, direction), nil
 }
 
-// pearson is the correlation of two lists of one length.
+// pearson returns the correlation of two lists of equal length.
 func pearson(x, y []float64) (float64, error) {
 	x, _ = levelled(x)
 	y, _ = levelled(y)
@@ -120,8 +120,8 @@ func pearson(x, y []float64) (float64, error) {
 	return max(-1, min(1, r)), nil
 }
 
-// levelled are numbers over a power of two, such that their squares and sums are neither
-// beyond a float64 nor nothing in it. Most numbers are so already: then the exponent is 0.
+// levelled divides numbers by a power of two, such that their squares and sums neither overflow nor
+// underflow a float64. For most numbers that is not necessary, and the exponent is 0.
 func levelled(xs []float64) (level []float64, exponent int) {
 	most := 0.0
 	for _, x := range xs {
@@ -138,7 +138,7 @@ func levelled(xs []float64) (level []float64, exponent int) {
 	return level, exponent
 }
 
-// StatsHistogram counts numbers in bins.
+// StatsHistogram returns the tool stats_histogram, which counts numbers in bins.
 func StatsHistogram() *adk.Tool {
 	return spec.Tool{
 		Name:        "stats_histogram",
@@ -189,13 +189,12 @@ func histogram(xs []float64, bins int) (string, error) {
 	return strings.Join(lines, "\n"), nil
 }
 
-// binEdge is where a bin begins or ends, of numbers that were levelled.
+// binEdge writes the edge of a bin for numbers that were levelled.
 func binEdge(at float64, exponent int) string {
 	return spec.Digits(spec.Precise(math.Ldexp(at, exponent), 4))
 }
 
-// finiteNumbers reads a list of numbers; items that are none, or not finite, are left
-// out.
+// finiteNumbers parses a list of numbers, and ignores items that are no finite numbers.
 func finiteNumbers(text string) ([]float64, error) {
 	list, err := spec.List(text)
 	if err != nil {
@@ -213,8 +212,7 @@ func finiteNumbers(text string) ([]float64, error) {
 	return xs, nil
 }
 
-// sum adds with compensation, as Neumaier does: what one addition loses, another gives
-// back.
+// sum adds with Neumaier's compensation: what an addition loses is added up separately.
 type sum struct{ whole, lost float64 }
 
 func (s *sum) add(x float64) {
@@ -242,7 +240,7 @@ func sumOf(xs []float64) float64 {
 	return s.total()
 }
 
-// meanOf divides first where the sum is beyond a float64.
+// meanOf divides before adding if the sum would overflow.
 func meanOf(xs []float64) float64 {
 	n := float64(len(xs))
 	if mean := sumOf(xs) / n; !math.IsInf(mean, 0) {
@@ -255,7 +253,7 @@ func meanOf(xs []float64) float64 {
 	return s.total()
 }
 
-// variance is that of a population.
+// variance returns the variance of a population.
 func variance(xs []float64) float64 {
 	mean := meanOf(xs)
 	var s sum
@@ -265,7 +263,7 @@ func variance(xs []float64) float64 {
 	return s.total() / float64(len(xs))
 }
 
-// deviation is the root of the variance, also where that is beyond a float64.
+// deviation returns the root of the variance, even if the variance would overflow.
 func deviation(xs []float64) float64 {
 	level, exponent := levelled(xs)
 	return math.Ldexp(math.Sqrt(variance(level)), exponent)
@@ -275,7 +273,7 @@ func medianOf(xs []float64) float64 {
 	return quantile(slices.Sorted(slices.Values(xs)), 0.5)
 }
 
-// quantile is that of numbers in order: between two where p parts them evenly.
+// quantile returns a quantile of sorted numbers: the mean of two if p divides them evenly.
 func quantile(sorted []float64, p float64) float64 {
 	n := len(sorted)
 	k := p * float64(n)
@@ -291,7 +289,7 @@ func quantile(sorted []float64, p float64) float64 {
 	return sorted[whole] // the (k+1)-th
 }
 
-// mode is the commonest of numbers in order, the smallest of those that tie.
+// mode returns the most frequent of sorted numbers, the smallest one of several.
 func mode(sorted []float64) float64 {
 	commonest, most := sorted[0], 0
 	for i := 0; i < len(sorted); {

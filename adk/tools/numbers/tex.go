@@ -2,12 +2,12 @@ package numbers
 
 import "strings"
 
-// texOperators are the operators that LaTeX writes otherwise than we do.
+// texOperators has the operators that LaTeX writes differently.
 var texOperators = map[string]string{
 	"*": `\cdot`, "%": `\bmod`, "==": "=", "!=": `\neq`, "<=": `\leq`, ">=": `\geq`,
 }
 
-// texNames are the functions that LaTeX has a command for.
+// texNames has the functions for which LaTeX has a command.
 var texNames = map[string]string{
 	"sin": `\sin`, "cos": `\cos`, "tan": `\tan`, "asin": `\arcsin`, "acos": `\arccos`, "atan": `\arctan`,
 	"sinh": `\sinh`, "cosh": `\cosh`, "tanh": `\tanh`, "ln": `\ln`, "exp": `\exp`, "min": `\min`, "max": `\max`,
@@ -49,7 +49,7 @@ func (b binary) tex() string {
 	return b.left.tex() + " " + operator + " " + b.right.tex()
 }
 
-// bare is a node without the bracket that a fraction or an exponent makes needless.
+// bare returns a node without brackets, which a fraction or an exponent makes unnecessary.
 func bare(n node) node {
 	if inner, ok := n.(bracket); ok {
 		return inner.of

@@ -12,7 +12,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk/tools/internal/spec"
 )
 
-// StatsTransform changes a set of numbers in one of nine ways.
+// StatsTransform returns the tool stats_transform, which changes a set of numbers in one of nine
+// ways.
 func StatsTransform() *adk.Tool {
 	return spec.Tool{
 		Name: "stats_transform",
@@ -85,7 +86,7 @@ func finiteOrNull(x float64) any {
 	return x
 }
 
-// scaledTo are the distances from a point in a unit; zeros where the unit is.
+// scaledTo returns the distances from a point in multiples of a unit; zeros if the unit is zero.
 func scaledTo(xs []float64, from, unit, factor float64, decimals int) []any {
 	return each(xs, func(_ int, x float64) any {
 		if unit == 0 {
@@ -95,9 +96,10 @@ func scaledTo(xs []float64, from, unit, factor float64, decimals int) []any {
 	})
 }
 
-// rolling are the averages over up to size numbers, the last of which is each in turn.
+// rolling returns, for each number, the average of the last size numbers up to it, or of fewer at
+// the beginning.
 func rolling(xs []float64, size int) []any {
-	if size > 1000 { // one sum for all: quicker, and good to eight decimals
+	if size > 1000 { // one running sum: faster, and exact to eight decimals
 		var s sum
 		return each(xs, func(i int, x float64) any {
 			s.add(x)
@@ -112,7 +114,7 @@ func rolling(xs []float64, size int) []any {
 	})
 }
 
-// ranks count from 1; equal numbers share the lower.
+// ranks returns the ranks, counted from 1; equal numbers share the lower one.
 func ranks(xs []float64) []any {
 	sorted := slices.Sorted(slices.Values(xs))
 	return each(xs, func(_ int, x float64) any {

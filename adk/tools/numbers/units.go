@@ -10,13 +10,13 @@ import (
 	"github.com/adkreplay/adkreplay/adk/tools/internal/spec"
 )
 
-// unit is a unit of measure: how many of its kind's base one of it is.
+// unit is a unit of measure, with its size in the base unit of its kind.
 type unit struct {
 	key, label, kind string
 	worth            float64
 }
 
-// units have exact definitions, those of the United States where they differ.
+// units have exact definitions, those of the United States where definitions differ.
 var units = []unit{
 	{"m", "metres", "length", 1}, {"km", "kilometres", "length", 1000}, {"cm", "centimetres", "length", 0.01}, {"mm", "millimetres", "length", 0.001},
 	{"mi", "miles", "length", 1609.344}, {"ft", "feet", "length", 0.3048}, {"in", "inches", "length", 0.0254}, {"yd", "yards", "length", 0.9144}, {"nmi", "nautical miles", "length", 1852},
@@ -38,8 +38,7 @@ var units = []unit{
 	{"rad", "radians", "angle", 1}, {"deg", "degrees", "angle", math.Pi / 180}, {"grad", "gradians", "angle", math.Pi / 200},
 }
 
-// temperature is a scale: how far its zero lies from absolute zero, and how many of its
-// degrees a kelvin is.
+// temperature is a scale: the distance of its zero from absolute zero, and its degrees per kelvin.
 type temperature struct {
 	label        string
 	zero, kelvin float64
@@ -49,7 +48,7 @@ var temperatures = map[string]temperature{
 	"C": {"°C", 273.15, 1}, "F": {"°F", 459.67, 1.8}, "K": {"K", 0, 1},
 }
 
-// ConvertUnit converts within one kind of quantity.
+// ConvertUnit returns the tool that converts within one kind of quantity.
 func ConvertUnit() *adk.Tool {
 	return spec.Tool{
 		Name:        "convert_unit",
@@ -63,7 +62,7 @@ func ConvertUnit() *adk.Tool {
 	}.Make()
 }
 
-// unitKeys are the keys of all units, by kind.
+// unitKeys returns the keys of all units, by kind.
 func unitKeys() string {
 	var kinds []string
 	last := ""

@@ -14,7 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/tools/internal/spec"
 )
 
-// TextAnalyze counts what a text has.
+// TextAnalyze returns the tool that counts what a text has.
 func TextAnalyze() *adk.Tool {
 	return spec.Tool{
 		Name:        "text_analyze",
@@ -90,7 +90,7 @@ func paragraphs(text string) int {
 	return len(paragraphGap.FindAllStringIndex(text, -1)) + 1
 }
 
-// TextLines does one thing with the lines of a text.
+// TextLines returns the tool that does one operation on the lines of a text.
 func TextLines() *adk.Tool {
 	return spec.Tool{
 		Name:        "text_lines",

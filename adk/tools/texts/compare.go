@@ -13,14 +13,14 @@ import (
 	"github.com/adkreplay/adkreplay/adk/tools/internal/spec"
 )
 
-// The bounds of comparing (BAT-4).
+// The limits of comparing (BAT-4).
 const (
 	maxDiffed   = 20_000 // lines or words of a text
 	maxShown    = 60     // changed lines
 	maxDistance = 5_000  // characters of a text
 )
 
-// TextDiff says what changed between two texts.
+// TextDiff returns the tool that says what changed between two texts.
 func TextDiff() *adk.Tool {
 	return spec.Tool{
 		Name:        "text_diff",
@@ -85,9 +85,9 @@ func counted(n int, unit string) string {
 	return fmt.Sprintf("%d %s", n, unit)
 }
 
-// diff is a shortest script that makes b of a; of several the one that removes first.
-// What both begin and end with, and what only one of them has, needs no search; for the
-// rest there is a table of one bit for each pair, at most 50 MB.
+// diff returns a shortest script that turns a into b; of several, the one that removes first. The
+// common beginning and end, and elements of only one list, need no search. The rest uses a table
+// with one bit for each pair, at most 50 MB.
 func diff(ctx context.Context, a, b []string) ([]edit, error) {
 	var script []edit
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
@@ -122,7 +122,7 @@ func diff(ctx context.Context, a, b []string) ([]edit, error) {
 	return script, nil
 }
 
-// common is a longest common subsequence: the places of its elements in both.
+// common returns a longest common subsequence, as the indexes of its elements in both lists.
 func common(ctx context.Context, a, b []string) ([][2]int, error) {
 	inBoth := shared(a, b)
 	first, firstAt := places(a, inBoth)
@@ -147,7 +147,7 @@ func common(ctx context.Context, a, b []string) ([][2]int, error) {
 	return pairs, nil
 }
 
-// shared numbers the elements that both have.
+// shared numbers the elements that both lists have.
 func shared(a, b []string) map[string]int {
 	inA, numbers := map[string]bool{}, map[string]int{}
 	for _, s := range a {
@@ -161,7 +161,7 @@ func shared(a, b []string) map[string]int {
 	return numbers
 }
 
-// places are the numbers of the shared elements of a list, and where they stand.
+// places returns the numbers of the shared elements of a list, and their indexes.
 func places(list []string, numbers map[string]int) (ids, at []int) {
 	for i, s := range list {
 		if id, ok := numbers[s]; ok {
@@ -171,15 +171,15 @@ func places(list []string, numbers map[string]int) (ids, at []int) {
 	return ids, at
 }
 
-// lengths tells how long the longest common subsequence of two rests is. In row i, bit
-// j says that it grows from the rest of b after j to the rest from j on.
+// lengths encodes the lengths of the longest common subsequences of all pairs of rests. In row i,
+// bit j says that the length grows from the rest of b after j to the rest from j on.
 type lengths struct {
 	rows  [][]uint64
 	width int
 }
 
-// table fills the rows from the last to the first, 64 places at a time, after Hyyrö's
-// way to count common subsequences with bits.
+// table fills the rows from the last to the first, 64 elements at a time, by Hyyrö's bit-parallel
+// method for common subsequences.
 func table(ctx context.Context, a, b []int, ids int) (lengths, error) {
 	width := len(b)
 	words := (width + 63) / 64
@@ -203,8 +203,8 @@ func table(ctx context.Context, a, b []int, ids int) (lengths, error) {
 	return l, nil
 }
 
-// grown is the row before another, where the element that a gains occurs in b at the
-// bits of at: in each stretch between two ones, the lowest occurrence becomes the one.
+// grown returns the row before another one. a gains an element there that occurs in b at the bits
+// of at: in each stretch between two ones, the lowest occurrence becomes the one.
 func grown(row, at []uint64) []uint64 {
 	next := make([]uint64, len(row))
 	var carry, borrow uint64 = 1, 0
@@ -219,7 +219,7 @@ func grown(row, at []uint64) []uint64 {
 	return next
 }
 
-// length is that of the longest common subsequence of a from i on and b from j on.
+// length returns the length of the longest common subsequence of a[i:] and b[j:].
 func (l lengths) length(i, j int) (n int) {
 	row, upTo := l.rows[i], l.width-j
 	for w := 0; w < upTo/64; w++ {
@@ -231,7 +231,7 @@ func (l lengths) length(i, j int) (n int) {
 	return n
 }
 
-// StringSimilarity says how far two texts are apart.
+// StringSimilarity returns the tool that says how similar two texts are.
 func StringSimilarity() *adk.Tool {
 	return spec.Tool{
 		Name:        "string_similarity",
@@ -253,7 +253,7 @@ func StringSimilarity() *adk.Tool {
 				percent = spec.Round(100*(1-float64(distance)/float64(longer)), 1)
 			}
 			if distance > 0 {
-				percent = min(percent, 99.9) // one of very many, which 100% would deny
+				percent = min(percent, 99.9) // a small difference in a long text must not round to 100%
 			}
 			return fmt.Sprintf("Edit distance: %d\nSimilarity: %s%% (%s)", distance, spec.Digits(percent), likeness(percent)), nil
 		},

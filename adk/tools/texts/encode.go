@@ -19,13 +19,13 @@ import (
 	"github.com/adkreplay/adkreplay/adk/tools/internal/spec"
 )
 
-// coding is a way to write text, and back.
+// coding is a way to encode text and to decode it.
 type coding struct {
 	to   func(string) string
 	from func(string) (string, error)
 }
 
-// EncodeText encodes and decodes.
+// EncodeText returns the tool that encodes and decodes text.
 func EncodeText() *adk.Tool {
 	return spec.Tool{
 		Name:        "encode_text",
@@ -68,7 +68,7 @@ func malformed(text string, err error) (string, error) {
 	return text, nil
 }
 
-// base64From decodes with padding and without.
+// base64From decodes base64 with or without padding.
 func base64From(raw *base64.Encoding) func(string) (string, error) {
 	return func(s string) (string, error) {
 		s = strings.TrimSpace(s)
@@ -86,12 +86,12 @@ func hexFrom(s string) (string, error) {
 	return malformed(string(data), err)
 }
 
-// urlComponent is what encodeURIComponent of ECMAScript gives.
+// urlComponent encodes as ECMAScript's encodeURIComponent does.
 func urlComponent(s string) string {
 	return strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*").Replace(url.QueryEscape(s))
 }
 
-// TextEscape escapes for a place, and undoes it.
+// TextEscape returns the tool that escapes text for a place, and undoes that.
 func TextEscape() *adk.Tool {
 	return spec.Tool{
 		Name:        "text_escape",
@@ -119,7 +119,7 @@ var escapes = map[string]coding{
 func jsonString(s string) (string, error) {
 	value, err := jsontree.Parse(`"`+s+`"`, 1)
 	if fault, ok := errors.AsType[*jsontree.SyntaxError](err); ok && fault.Line == 1 {
-		fault.Column-- // the quote before it is ours
+		fault.Column-- // the quote before it was added here
 	}
 	if err != nil {
 		return "", fmt.Errorf("malformed: %w", err)
@@ -127,7 +127,7 @@ func jsonString(s string) (string, error) {
 	return value.(string), nil
 }
 
-// backslashed puts a backslash before each of the characters.
+// backslashed returns a coding that puts a backslash before each of the characters.
 func backslashed(characters string) coding {
 	to := func(s string) string {
 		var out strings.Builder
@@ -172,7 +172,7 @@ func csvFieldFrom(s string) (string, error) {
 	return strings.ReplaceAll(inner, `""`, `"`), nil
 }
 
-// UnicodeNormalize brings a text into a form of Unicode, or shows its code points.
+// UnicodeNormalize returns the tool that normalizes a text or shows its code points.
 func UnicodeNormalize() *adk.Tool {
 	return spec.Tool{
 		Name:        "unicode_normalize",

@@ -16,14 +16,15 @@ import (
 	"github.com/adkreplay/adkreplay/adk/tools/internal/spec"
 )
 
-// delimiters are those that are looked for, in the order in which they win.
+// delimiters are the known delimiters; of equally good ones the first wins.
 var delimiters = []struct {
 	char  byte
 	name  string
 	shown string
 }{{',', "comma", ","}, {'\t', "tab", `\t`}, {';', "semicolon", ";"}, {'|', "pipe", "|"}, {':', "colon", ":"}}
 
-// DetectDelimiter guesses what divides the fields of a text.
+// DetectDelimiter returns the tool detect_delimiter, which guesses what separates the fields of a
+// text.
 func DetectDelimiter() *adk.Tool {
 	return spec.Tool{
 		Name:        "detect_delimiter",
@@ -39,8 +40,8 @@ func DetectDelimiter() *adk.Tool {
 	}.Make()
 }
 
-// detected is the delimiter whose number varies least from line to line and is high;
-// fields is 0 where there is none.
+// detected returns the index of the best delimiter, and the number of fields. The best one is
+// frequent, and its count varies least from line to line. If none occurs, fields is 0.
 func detected(text string) (at, fields int) {
 	lines := []string{}
 	for line := range strings.SplitSeq(text, "\n") {
@@ -60,8 +61,8 @@ func detected(text string) (at, fields int) {
 	return at, fields
 }
 
-// spread is the mean and the variance of how often a delimiter stands on a line, outside
-// of quotes.
+// spread returns the mean and the variance of how often a delimiter is on a line, outside of
+// quotes.
 func spread(lines []string, char byte) (mean, variance float64) {
 	counts := make([]float64, len(lines))
 	for i, line := range lines {
@@ -82,7 +83,7 @@ func spread(lines []string, char byte) (mean, variance float64) {
 	return mean, variance
 }
 
-// ParseCSV reads CSV or TSV.
+// ParseCSV returns the tool parse_csv, which parses CSV or TSV.
 func ParseCSV() *adk.Tool {
 	return spec.Tool{
 		Name: "parse_csv",
@@ -103,13 +104,13 @@ func ParseCSV() *adk.Tool {
 	}.Make()
 }
 
-// csvTable is what was read, and the first of what was odd about it.
+// csvTable has the parsed rows, and the first warnings.
 type csvTable struct {
 	rows     [][]string
 	warnings []string
 }
 
-// maxWarnings is how many warnings an answer begins with: there may be one for each field.
+// maxWarnings is the greatest number of warnings in an answer; there could be one for each field.
 const maxWarnings = 3
 
 func (t *csvTable) warn(format string, args ...any) {
@@ -145,7 +146,7 @@ func readCSV(text, delimiter string) (csvTable, error) {
 	return table, nil
 }
 
-// readRows reads all rows that have anything in them.
+// readRows parses all rows that are not empty.
 func readRows(text string, comma rune, lazy bool) (table csvTable, err error) {
 	reader := csv.NewReader(strings.NewReader(text))
 	reader.Comma, reader.LazyQuotes, reader.FieldsPerRecord = comma, lazy, -1
@@ -169,8 +170,8 @@ func readRows(text string, comma rune, lazy bool) (table csvTable, err error) {
 	}
 }
 
-// columns are the names in the first row: one that comes again has a number behind it, so
-// that no field takes another's place.
+// columns returns the names in the first row. A repeated name gets a number, so that no field
+// replaces another.
 func (t *csvTable) columns() []string {
 	names, taken, next := slices.Clone(t.rows[0]), map[string]bool{}, map[string]int{}
 	for _, name := range names {
@@ -178,7 +179,7 @@ func (t *csvTable) columns() []string {
 	}
 	for i, name := range names {
 		if next[name]++; next[name] == 1 {
-			continue // the first of its name
+			continue // the first with this name
 		}
 		for ; taken[names[i]]; next[name]++ {
 			names[i] = fmt.Sprintf("%s_%d", name, next[name]-1)
@@ -202,7 +203,7 @@ func (t csvTable) answer(header bool, limit int) string {
 		}
 		if i < limit {
 			shown = append(shown, rowOf(row, names))
-			rows[i] = nil // the row as texts is held no longer
+			rows[i] = nil // frees the row's texts
 		}
 	}
 	answer := spec.Indented(shown, 2)
@@ -215,8 +216,8 @@ func (t csvTable) answer(header bool, limit int) string {
 	return answer
 }
 
-// rowOf is a row by the names of its columns, or as a list without. Fields beyond the
-// names are in a list of their own.
+// rowOf returns a row as an object with the names of its columns, or as a list without names.
+// Fields beyond the names are in a list of their own.
 func rowOf(row, names []string) any {
 	list := make([]any, len(row))
 	for i, field := range row {
@@ -237,8 +238,8 @@ func rowOf(row, names []string) any {
 	return o
 }
 
-// typed is a field as what it says. What begins with a zero, such as a postcode, is no
-// number.
+// typed returns a field as a boolean, a number or text. Digits that begin with a zero, such as a
+// postcode, stay text.
 func typed(field string) any {
 	switch trimmed := strings.TrimSpace(field); trimmed {
 	case "true", "TRUE":
@@ -253,7 +254,7 @@ func typed(field string) any {
 	return field
 }
 
-// ParseKV reads pairs of keys and values.
+// ParseKV returns the tool parse_kv, which parses pairs of keys and values.
 func ParseKV() *adk.Tool {
 	return spec.Tool{
 		Name:        "parse_kv",

@@ -12,8 +12,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk/tools/internal/spec"
 )
 
-// compiled is a pattern of RE2 with its flags: i, m and s count, g and u change nothing,
-// others are dropped (BAT-6). It is for one text.
+// compiled compiles a pattern of RE2 with its flags. The flags i, m and s count, all others have no
+// effect (BAT-6). The pattern is checked for use on the given text.
 func compiled(expr, flags, text string) (*regexp.Regexp, error) {
 	known := ""
 	for _, flag := range "ims" {
@@ -34,10 +34,10 @@ func compiled(expr, flags, text string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// maxMatches is how many matches string_extract gives.
+// maxMatches is the greatest number of matches in an answer of string_extract.
 const maxMatches = 500
 
-// StringExtract gives all matches of a pattern.
+// StringExtract returns the tool string_extract, which returns all matches of a pattern.
 func StringExtract() *adk.Tool {
 	return spec.Tool{
 		Name:        "string_extract",
@@ -78,7 +78,7 @@ func extract(re *regexp.Regexp, text string, group int) string {
 	return answer
 }
 
-// maxPlaces is how many places of matches and their groups are held at once.
+// maxPlaces is the greatest number of offsets of matches and their groups in memory.
 const maxPlaces = 1_000_000
 
 func regexReplace(s string, o options) (any, error) {
@@ -126,18 +126,18 @@ func regexReplace(s string, o options) (any, error) {
 	return out.String(), nil
 }
 
-// maxPieces is how many pieces of replacements are put together.
+// maxPieces is the greatest number of replacement pieces in all matches.
 const maxPieces = 5_000_000
 
-// piece is a piece of a replacement: a text, and behind it what a group matched; -1 for none.
+// piece is a part of a replacement: a text, followed by the match of a group; -1 means no group.
 type piece struct {
 	text  string
 	group int
 }
 
-// piecesOf reads a replacement as ECMAScript does: $1, $&, $<name> and $$.
+// piecesOf parses a replacement as ECMAScript does: $1, $&, $<name> and $$.
 func piecesOf(replacement string, re *regexp.Regexp) (all []piece) {
-	named := strings.LastIndexByte(replacement, '>') // no name ends behind that
+	named := strings.LastIndexByte(replacement, '>') // no name ends after this
 	for whole := len(replacement); ; {
 		at := strings.IndexByte(replacement, '$')
 		if at < 0 || at+1 == len(replacement) {

@@ -19,12 +19,12 @@ import (
 	"github.com/adkreplay/adkreplay/adk/tools/internal/spec"
 )
 
-// maxWork is how long a text may become between two operations, in bytes (BAT-4).
+// maxWork is the greatest length of a text in bytes between two operations (BAT-4).
 const maxWork = 4 << 20
 
 var errTooLong = errors.New("result too long")
 
-// StringTransform runs a chain of operations over a text.
+// StringTransform returns the tool string_transform, which runs a chain of operations over a text.
 func StringTransform() *adk.Tool {
 	return spec.Tool{
 		Name: "string_transform",
@@ -104,7 +104,7 @@ var countOperations = map[string]func(string) int{
 	"count_lines": func(s string) int { return strings.Count(s, "\n") + 1 },
 }
 
-// argumentOperations are those with arguments. They give a text, or a list.
+// argumentOperations are the operations with arguments. They return a text or a list.
 var argumentOperations = map[string]func(text string, o options) (any, error){
 	"repeat":        repeat,
 	"pad_start":     func(s string, o options) (any, error) { pad, err := o.padding(s); return pad + s, err },
@@ -133,7 +133,7 @@ func (o options) text(name, usual string) (string, error) {
 	return text, nil
 }
 
-// required is a text that has to be given.
+// required returns a text argument that has to be given.
 func (o options) required(name string) (string, error) {
 	if _, has := o.args[name]; !has {
 		return "", fmt.Errorf("%s is missing, want a text", name)
@@ -141,7 +141,7 @@ func (o options) required(name string) (string, error) {
 	return o.text(name, "")
 }
 
-// whole is a whole number, usual if it is not given; want is said where it has to be.
+// whole returns a whole number argument. usual is the default; nil makes the argument required.
 func (o options) whole(name string, usual *int) (int, error) {
 	given, has := o.args[name]
 	if !has && usual != nil {
@@ -154,8 +154,8 @@ func (o options) whole(name string, usual *int) (int, error) {
 	return int(n), nil
 }
 
-// upper and lower are the whole mappings of Unicode, of no language: ß becomes SS, and the
-// sigma at the end of a word its own letter.
+// upper and lower use the full mappings of Unicode, for no specific language: ß becomes SS, and a
+// sigma at the end of a word has its own form.
 func upper(s string) string { return cases.Upper(language.Und).String(s) }
 func lower(s string) string { return cases.Lower(language.Und).String(s) }
 
@@ -164,7 +164,7 @@ func capitalize(s string) string {
 	return upper(s[:size]) + s[size:]
 }
 
-// titled is a word with its first letter large and the others small.
+// titled returns a word with its first letter in uppercase and the others in lowercase.
 func titled(s string) string { return capitalize(lower(s)) }
 
 func titlecase(s string) string {
@@ -181,7 +181,7 @@ func titlecase(s string) string {
 	return out.String()
 }
 
-// cased puts the words of a text together, the first and the others each in a form.
+// cased joins the words of a text; first and others convert the first word and the other words.
 func cased(s, between string, first, others func(string) string) string {
 	words := wordsOf(s)
 	for i, word := range words {
@@ -194,7 +194,7 @@ func cased(s, between string, first, others func(string) string) string {
 	return strings.Join(words, between)
 }
 
-// wordsOf are the words of a text or of a name in mixed case: helloWorld, HTMLParser.
+// wordsOf returns the words of a text or of a name in mixed case, such as helloWorld or HTMLParser.
 func wordsOf(s string) (words []string) {
 	runes := []rune(s)
 	start := -1
@@ -214,8 +214,8 @@ func wordsOf(s string) (words []string) {
 	return words
 }
 
-// beginsWord reports whether a word begins at a large letter: after a small one or a
-// digit, or as the last large one before a small one.
+// beginsWord reports whether a word begins at an uppercase letter: after a letter or digit that is
+// not uppercase, or before a lowercase letter.
 func beginsWord(runes []rune, i int) bool {
 	if i == 0 || !unicode.IsUpper(runes[i]) {
 		return false
@@ -241,7 +241,7 @@ func slug(s string) string {
 	return strings.Trim(notSlug.ReplaceAllString(strings.ToLower(withoutAccents(s)), "-"), "-")
 }
 
-// dedent takes the white space off that all lines with text begin with.
+// dedent removes the white space with which all lines that are not blank begin.
 func dedent(s string) string {
 	lines := strings.Split(s, "\n")
 	common, known := "", false
@@ -261,7 +261,7 @@ func dedent(s string) string {
 		if trimmed, had := strings.CutPrefix(line, common); had {
 			lines[i] = trimmed
 		} else {
-			lines[i] = strings.TrimLeft(line, " \t") // a line of less white space, and nothing else
+			lines[i] = strings.TrimLeft(line, " \t") // a blank line with less white space
 		}
 	}
 	return strings.Join(lines, "\n")
@@ -279,7 +279,7 @@ func repeat(s string, o options) (any, error) {
 	return strings.Repeat(s, count), nil
 }
 
-// padding is what brings a text to a length.
+// padding returns what is missing to a length.
 func (o options) padding(s string) (string, error) {
 	length, err := o.whole("length", nil)
 	if err != nil {
@@ -321,7 +321,7 @@ func sliced(s string, o options) (any, error) {
 	return string(runes[start:max(start, end)]), nil
 }
 
-// truncate cuts a text so that it has the length, with what says that it was cut.
+// truncate cuts a text to the length, including the suffix that shows the cut.
 func truncate(s string, o options) (any, error) {
 	length, err := o.whole("length", nil)
 	if err != nil {

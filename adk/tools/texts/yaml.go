@@ -9,7 +9,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/tools/internal/spec"
 )
 
-// ParseYAML reads YAML.
+// ParseYAML returns the tool parse_yaml, which parses YAML.
 func ParseYAML() *adk.Tool {
 	return spec.Tool{
 		Name:        "parse_yaml",

@@ -10,7 +10,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/tools/internal/spec"
 )
 
-// ordinals are the ways to name a weekday's place in its month; 0 is the last.
+// ordinals are the names of a weekday's place in its month; 0 is the last.
 var ordinals = map[string]int{
 	"1": 1, "2": 2, "3": 3, "4": 4, "5": 5, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4, "5th": 5,
 	"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "last": 0,
@@ -18,7 +18,7 @@ var ordinals = map[string]int{
 
 var ordinalNames = []string{"last", "1st", "2nd", "3rd", "4th", "5th"}
 
-// DateNthWeekday finds the nth weekday of a month.
+// DateNthWeekday returns the tool date_nth_weekday, which finds the nth weekday of a month.
 func DateNthWeekday(o Options) *adk.Tool {
 	return spec.Tool{
 		Name:        "date_nth_weekday",
@@ -68,7 +68,7 @@ func fiscalArg() spec.Arg {
 	return spec.Int("fiscal_year_start_month", "the month in which the fiscal year begins", 1, 12).Default(1)
 }
 
-// DateCalendarInfo tells the facts of a day.
+// DateCalendarInfo returns the tool date_calendar_info, which tells the facts of a day.
 func DateCalendarInfo(o Options) *adk.Tool {
 	return spec.Tool{
 		Name:        "date_calendar_info",
@@ -106,7 +106,7 @@ func calendarInfo(t time.Time, fiscalStart int) string {
 	}, "\n")
 }
 
-// DatePeriod finds the first or the last moment of a period.
+// DatePeriod returns the tool date_period, which finds the first or the last moment of a period.
 func DatePeriod(o Options) *adk.Tool {
 	return spec.Tool{
 		Name: "date_period",
@@ -135,7 +135,7 @@ func DatePeriod(o Options) *adk.Tool {
 	}.Make()
 }
 
-// periodStart is the first day of the period that a time lies in, on the wall.
+// periodStart returns the first day of the period in which a time lies, as wall time.
 func periodStart(t time.Time, period string, fiscal int) time.Time {
 	day := moment{Time: t}.wall()
 	switch period {
@@ -168,7 +168,7 @@ func periodsOn(start time.Time, period string, n int) time.Time {
 	return start.AddDate(0, 0, n)
 }
 
-// DateBusinessDays counts weekdays.
+// DateBusinessDays returns the tool date_business_days, which counts weekdays.
 func DateBusinessDays(o Options) *adk.Tool {
 	return spec.Tool{
 		Name: "date_business_days",
@@ -207,22 +207,22 @@ func DateBusinessDays(o Options) *adk.Tool {
 	}.Make()
 }
 
-// holidays are days by their number.
+// holidays are days by number.
 type holidays map[int]bool
 
 // dayNumberOf counts days from 1 January 1970, a Thursday.
 func dayNumberOf(t time.Time) int {
 	midnight := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC).Unix()
-	return int(midnight / 86400) // whole, as UTC has no jumps
+	return int(midnight / 86400) // exact, since UTC has no jumps
 }
 
-// weekdayOf is that of a day's number, from Monday, 0.
+// weekdayOf returns the weekday of a day's number; 0 is Monday.
 func weekdayOf(day int) int { return ((day+3)%7 + 7) % 7 }
 
 func (h holidays) business(day int) bool { return weekdayOf(day) < 5 && !h[day] }
 
-// between counts the business days after from up to to; they are negative backwards,
-// from the day before from down to to.
+// between counts the business days after from, up to and including to. Backwards, it counts those
+// before from, down to and including to, and returns a negative number.
 func (h holidays) between(from, to int) int {
 	first, last, sign := from+1, to, 1
 	if to < from {

@@ -13,18 +13,18 @@ import (
 
 const dateForms = "a date such as 2026-03-15, 2026-03-15T14:05:00Z, now, tomorrow, next friday, in 3 days or March 15, 2026"
 
-// zoneArg is the zone that all but a few tools take.
+// zoneArg returns the argument for the zone, which nearly all tools have.
 func zoneArg() spec.Arg {
 	return spec.Text("timezone", "the time zone, such as Europe/Oslo").Default("UTC")
 }
 
-// reading is how the dates of a call are read.
+// reading returns how the dates of a call are parsed.
 func (o Options) reading(c spec.Call) (*reading, error) {
 	zone, err := o.zone(c.Text("timezone"))
 	return &reading{zone: zone, now: c.DC.Now}, err
 }
 
-// dated is reading, and the date that an argument of the call names.
+// dated returns the reading, and the date in an argument of the call.
 func (o Options) dated(c spec.Call, argument string) (r *reading, date moment, err error) {
 	if r, err = o.reading(c); err == nil {
 		date, err = r.date(c.Text(argument))
@@ -32,10 +32,10 @@ func (o Options) dated(c spec.Call, argument string) (r *reading, date moment, e
 	return r, date, err
 }
 
-// manyYears is how far an amount of years goes at most: further than the years 1 to 9999.
+// manyYears bounds an amount of years; it exceeds the range of the years 1 to 9999.
 const manyYears = 10_000
 
-// DateAdd adds a duration to a date, or takes it off.
+// DateAdd returns the tool that adds a duration to a date, or subtracts it.
 func DateAdd(o Options) *adk.Tool {
 	return spec.Tool{
 		Name: "date_add",
@@ -65,7 +65,7 @@ func DateAdd(o Options) *adk.Tool {
 	}.Make()
 }
 
-// added goes by years and months first, then by days, then by exact time.
+// added adds years and months first, then days, then exact time.
 func added(date moment, c spec.Call, sign int) (moment, error) {
 	wall := addMonths(date.wall(), sign*(12*c.Int("years")+c.Int("months")))
 	t := date.moved(wall.AddDate(0, 0, sign*(7*c.Int("weeks")+c.Int("days")))).Time
@@ -74,7 +74,7 @@ func added(date moment, c spec.Call, sign int) (moment, error) {
 		return moment{}, fmt.Errorf("the result is out of the years 1 to 9999")
 	}
 	whole, rest := math.Modf(seconds)
-	for ; math.Abs(whole) > 1e9; whole -= math.Copysign(1e9, whole) { // a Duration holds 292 years
+	for ; math.Abs(whole) > 1e9; whole -= math.Copysign(1e9, whole) { // a Duration holds at most 292 years
 		t = t.Add(time.Duration(math.Copysign(1e9, whole)) * time.Second)
 	}
 	t = t.Add(time.Duration(whole)*time.Second + time.Duration(math.Round(rest*1e3))*time.Millisecond)
@@ -84,7 +84,7 @@ func added(date moment, c spec.Call, sign int) (moment, error) {
 	return moment{t, date.hasTime || seconds != 0}, nil
 }
 
-// parts are the amounts that are not zero, in words.
+// parts describes the amounts that are not zero.
 func parts(c spec.Call) string {
 	var words []string
 	for _, unit := range []string{"years", "months", "weeks", "days", "hours", "minutes", "seconds"} {
@@ -98,7 +98,7 @@ func parts(c spec.Call) string {
 	return strings.Join(words, ", ")
 }
 
-// counted is a number of units, given in the plural.
+// counted describes a number of units, whose name is given in the plural.
 func counted(n float64, units string) string {
 	if math.Abs(n) == 1 {
 		units = strings.TrimSuffix(units, "s")
@@ -106,7 +106,7 @@ func counted(n float64, units string) string {
 	return spec.Digits(n) + " " + units
 }
 
-// DateDiff says how far two dates are apart.
+// DateDiff returns the tool that says how far two dates are apart.
 func DateDiff(o Options) *adk.Tool {
 	return spec.Tool{
 		Name:        "date_diff",
@@ -134,7 +134,7 @@ func DateDiff(o Options) *adk.Tool {
 	}.Make()
 }
 
-// secondsIn are the units of one length.
+// secondsIn has the units with a fixed length.
 var secondsIn = map[string]float64{"seconds": 1, "minutes": 60, "hours": 3600, "days": 86400, "weeks": 7 * 86400}
 
 func distanceIn(a, b moment, unit string) float64 {
@@ -156,7 +156,8 @@ func secondsBetween(from, to time.Time) float64 {
 	return float64(to.Unix()-from.Unix()) + float64(to.Nanosecond()-from.Nanosecond())/1e9
 }
 
-// wholeAndRest are whole steps of months, and the rest by the length of the next one.
+// wholeAndRest returns the number of whole steps of months, plus the rest as a part of the next
+// step.
 func wholeAndRest(from, to time.Time, step int) float64 {
 	n := ((to.Year()-from.Year())*12 + int(to.Month()-from.Month())) / step
 	for n > 0 && addMonths(from, n*step).After(to) {
@@ -166,7 +167,7 @@ func wholeAndRest(from, to time.Time, step int) float64 {
 	return float64(n) + secondsBetween(start, to)/secondsBetween(start, end)
 }
 
-// DurationFormat writes seconds in words.
+// DurationFormat returns the tool that writes seconds in words.
 func DurationFormat() *adk.Tool {
 	return spec.Tool{
 		Name:        "duration_format",
@@ -202,7 +203,7 @@ func duration(seconds float64) string {
 	}
 }
 
-// DateParse reads a date in words.
+// DateParse returns the tool that parses a date in words.
 func DateParse(o Options) *adk.Tool {
 	return spec.Tool{
 		Name: "date_parse",
@@ -233,7 +234,7 @@ func DateParse(o Options) *adk.Tool {
 	}.Make()
 }
 
-// GetCurrentTime says what time it is.
+// GetCurrentTime returns the tool that tells the current time.
 func GetCurrentTime(o Options) *adk.Tool {
 	return spec.Tool{
 		Name:        "get_current_time",
@@ -249,7 +250,7 @@ func GetCurrentTime(o Options) *adk.Tool {
 	}.Make()
 }
 
-// ConvertTime says what a wall time of today is in another zone.
+// ConvertTime returns the tool that converts a wall time of today into another zone.
 func ConvertTime(o Options) *adk.Tool {
 	return spec.Tool{
 		Name:        "convert_time",

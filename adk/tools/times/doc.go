@@ -1,29 +1,28 @@
-// Package times are tools with dates and times: adding, comparing, periods, business
-// days, zones, and dates in words. Each function makes one tool, [All] makes all of
-// them.
+// Package times has tools for dates and times: adding, comparing, periods, business days, zones,
+// and dates in words. Each function makes one tool, [All] makes all of them.
 //
-// The time is that of the turn's clock, asked for at most once a call and only where the
-// arguments need it. Zones come from [Options.Zones]. See package adk/tools for what all
-// batteries have in common.
+// The current time is that of the turn's clock. A call reads it at most once, and only if the
+// arguments need it. Zones come from [Options.Zones]. See package adk/tools for what all batteries
+// have in common.
 package times
 
 import (
 	"fmt"
 	"time"
-	_ "time/tzdata" // zones on machines that have none
+	_ "time/tzdata" // zones for machines that have none
 
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Options are what the tools of this package need of the world.
+// Options configure the tools of this package.
 type Options struct {
-	// Zones gives a time zone by its name in the IANA database. Nil is
-	// time.LoadLocation, with the database of the machine first and that of the program
-	// where there is none: machines may then differ in zones that changed lately.
+	// Zones returns a time zone by its name in the IANA database. Nil means time.LoadLocation,
+	// which uses the machine's database, or the program's if there is none. Machines may then
+	// differ in zones that changed recently.
 	Zones func(name string) (*time.Location, error)
 }
 
-// All are the tools of this package.
+// All returns the tools of this package.
 func All(o Options) []*adk.Tool {
 	return []*adk.Tool{
 		DateAdd(o), DateDiff(o), DurationFormat(), DateNthWeekday(o), DateCalendarInfo(o), DateParse(o), DatePeriod(o), DateBusinessDays(o),
@@ -31,7 +30,7 @@ func All(o Options) []*adk.Tool {
 	}
 }
 
-// zone gives a zone. The zone of the machine is none: it is another on each.
+// zone returns a zone. The zone "Local" is refused, since it differs from machine to machine.
 func (o Options) zone(name string) (*time.Location, error) {
 	load := o.Zones
 	if load == nil {

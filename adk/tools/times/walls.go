@@ -2,16 +2,17 @@ package times
 
 import "time"
 
-// Dates are counted on the wall: what clock and calendar show there, kept as a time of UTC,
-// which has no jumps. A zone's own times are made of it here, at the end, as the zone may
-// show some of them never, others twice.
+// Dates are calculated in wall time: what clock and calendar show, represented as a time in UTC,
+// which has no jumps. Only the functions here convert it to a zone's time at the end, because a
+// zone may skip some wall times and have others twice.
 
-// asWall is what clock and calendar on the wall show.
+// asWall returns what clock and calendar show at t.
 func asWall(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
 }
 
-// wall is what the moment shows: midnight where it is a day, whenever that begins.
+// wall returns what clock and calendar show; for a day it is midnight, even if the day begins
+// later.
 func (m moment) wall() time.Time {
 	if !m.hasTime {
 		return time.Date(m.Year(), m.Month(), m.Day(), 0, 0, 0, 0, time.UTC)
@@ -19,18 +20,18 @@ func (m moment) wall() time.Time {
 	return asWall(m.Time)
 }
 
-// in is the time at which a zone shows a wall. One that it jumps over is as much later as
-// the jump is long.
+// in returns the time at which a zone shows a wall time. If the zone skips that wall time, the
+// result is later by the length of the jump.
 func in(zone *time.Location, wall time.Time) time.Time {
 	t := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), wall.Nanosecond(), zone)
-	if missing := wall.Sub(asWall(t)); missing > 0 { // it was taken from before the jump
+	if missing := wall.Sub(asWall(t)); missing > 0 { // t lies before the jump
 		t = t.Add(missing)
 	}
 	return t
 }
 
-// dayIn is the beginning of the day of a wall: midnight, the first one of two, or the time
-// to which the zone jumps over it.
+// dayIn returns the beginning of a wall time's day: midnight, the first of two midnights, or the
+// time to which the zone jumps if it skips midnight.
 func dayIn(zone *time.Location, wall time.Time) time.Time {
 	midnight := time.Date(wall.Year(), wall.Month(), wall.Day(), 0, 0, 0, 0, time.UTC)
 	t := in(zone, midnight)
@@ -47,13 +48,13 @@ func dayIn(zone *time.Location, wall time.Time) time.Time {
 	return t
 }
 
-// dayOf is the beginning of the day of a time, so many days later.
+// dayOf returns the beginning of the day that is later days after that of t.
 func dayOf(t time.Time, later int) time.Time {
 	return dayIn(t.Location(), asWall(t).AddDate(0, 0, later))
 }
 
-// moved is the moment for which the wall shows something else; where it shows the same,
-// that very moment.
+// moved returns the moment at which clock and calendar show wall. If they already show that, it
+// returns the moment itself.
 func (m moment) moved(wall time.Time) moment {
 	switch {
 	case !m.hasTime:

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// moment is a date that was read: with a time of day, or at the beginning of its day.
+// moment is a parsed date, with a time of day or at the beginning of its day.
 type moment struct {
 	time.Time
 	hasTime bool
@@ -20,7 +20,7 @@ const (
 	instant  = "2006-01-02T15:04:05.000Z07:00"
 )
 
-// long is a moment in words, with its time if it has one.
+// long writes a moment in words, with its time if it has one.
 func (m moment) long() string {
 	if m.hasTime {
 		return m.Format(longTime)
@@ -28,7 +28,7 @@ func (m moment) long() string {
 	return m.Format(longDay)
 }
 
-// noon is the moment, at noon where it has no time.
+// noon returns the moment, or noon of its day if it has no time.
 func (m moment) noon() moment {
 	if !m.hasTime {
 		m.Time = in(m.Location(), m.wall().Add(12*time.Hour))
@@ -36,14 +36,14 @@ func (m moment) noon() moment {
 	return m
 }
 
-// reading reads dates in one zone against one clock.
+// reading parses dates in one zone with one clock.
 type reading struct {
 	zone *time.Location
-	now  func() time.Time // asked once, if at all
+	now  func() time.Time // called at most once
 	met  time.Time
 }
 
-// today is the time now, in the zone.
+// today returns the current time in the zone.
 func (r *reading) today() time.Time {
 	if r.met.IsZero() {
 		r.met = r.now()
@@ -51,8 +51,8 @@ func (r *reading) today() time.Time {
 	return r.met.In(r.zone)
 }
 
-// isoForms are the forms of ISO 8601 that are read; those with a zone of their own are
-// brought into the one wanted.
+// isoForms are the accepted forms of ISO 8601. Times with a zone of their own are converted to the
+// reading's zone.
 var isoForms = []struct {
 	layout  string
 	hasTime bool
@@ -62,7 +62,7 @@ var isoForms = []struct {
 	{"2006-01-02T15:04Z07:00", true, true}, {"2006-01-02T15:04:05Z07:00", true, true},
 }
 
-// date reads a date of ISO 8601, or one in words (BAT-9). All of the text has to fit.
+// date parses a date of ISO 8601, or one in words (BAT-9). The whole text has to match.
 func (r *reading) date(text string) (moment, error) {
 	text = strings.TrimSpace(text)
 	for _, form := range isoForms {
@@ -97,7 +97,7 @@ func inRange(m moment, text string) (moment, error) {
 	return m, nil
 }
 
-// words reads a date in words: all of them, or nothing.
+// words parses a date in words; all words have to match.
 func (r *reading) words(words []string) (moment, bool) {
 	if words[0] == "now" {
 		return moment{r.today(), true}, len(words) == 1
@@ -115,7 +115,7 @@ func (r *reading) words(words []string) (moment, bool) {
 	return atTime(day, rest)
 }
 
-// distance reads "in 3 days" and "3 days ago".
+// distance parses "in 3 days" and "3 days ago".
 func (r *reading) distance(words []string) (moment, bool) {
 	sign := 1
 	switch {
@@ -158,7 +158,7 @@ func (r *reading) monthsAway(n int) moment {
 	return moment{dayIn(r.zone, addMonths(asWall(r.today()), n)), false}
 }
 
-// day reads the words of a day, and gives those behind it.
+// day parses the words of a day, and returns those that follow.
 func (r *reading) day(words []string) (day time.Time, rest []string, ok bool) {
 	switch words[0] {
 	case "today":
@@ -200,7 +200,7 @@ func (r *reading) relative(which, what string) (time.Time, bool) {
 	return r.daysAway(away).Time, true
 }
 
-// named reads "March 5th, 2026" and "5 March 2026"; the year may be left out.
+// named parses "March 5th, 2026" and "5 March 2026"; the year may be missing.
 func (r *reading) named(words []string) (day time.Time, rest []string, ok bool) {
 	if len(words) < 2 {
 		return day, nil, false
@@ -234,7 +234,7 @@ func (r *reading) named(words []string) (day time.Time, rest []string, ok bool) 
 	return day, rest, day.Month() == month && day.Day() == n
 }
 
-// dayNumber reads 5 and 5th.
+// dayNumber parses 5 and 5th.
 func dayNumber(word string) (int, bool) {
 	for _, suffix := range []string{"st", "nd", "rd", "th"} {
 		if cut, had := strings.CutSuffix(word, suffix); had {
@@ -246,7 +246,7 @@ func dayNumber(word string) (int, bool) {
 	return n, err == nil && n >= 1 && n <= 31 && len(word) <= 2
 }
 
-// atTime reads what stands behind a day: nothing, or "at 3", "at 3:04 pm".
+// atTime parses what follows a day: nothing, or "at 3", "at 3:04 pm".
 func atTime(day time.Time, words []string) (moment, bool) {
 	if len(words) > 0 && words[0] == "," {
 		words = words[1:]
@@ -279,7 +279,7 @@ func atTime(day time.Time, words []string) (moment, bool) {
 	return moment{in(day.Location(), time.Date(day.Year(), day.Month(), day.Day(), hour, minute, 0, 0, time.UTC)), true}, true
 }
 
-// clock reads 3, 03 and 3:04.
+// clock parses 3, 03 and 3:04.
 func clock(text string) (hour, minute int, ok bool) {
 	h, m, hasMinutes := strings.Cut(text, ":")
 	hour, err := strconv.Atoi(h)
@@ -307,11 +307,11 @@ var weekdays, months = func() (map[string]time.Weekday, map[string]time.Month) {
 	return days, all
 }()
 
-// isoWeekday counts from Monday, 1, to Sunday, 7.
+// isoWeekday returns Monday as 1 to Sunday as 7.
 func isoWeekday(d time.Weekday) int { return (int(d)+6)%7 + 1 }
 
-// addMonths goes so many months on, on the wall; a day that the month does not have is its
-// last.
+// addMonths adds months in wall time; if the month does not have the day, the result is its last
+// day.
 func addMonths(t time.Time, n int) time.Time {
 	first := t.AddDate(0, n, 1-t.Day())
 	last := first.AddDate(0, 1, -1).Day()

@@ -6,35 +6,34 @@ import (
 	"github.com/adkreplay/adkreplay/adk/internal/jsontree"
 )
 
-// Node is a value of a document: where its text begins.
+// Node is a value of a document: the offset of its text.
 type Node uint32
 
-// Document is a text of strict JSON with its index: one value, or several with white space
-// between. It is immutable and safe for concurrent use.
+// Document is a text of strict JSON with its index: one value, or several with white space between
+// them. It is immutable and safe for concurrent use.
 type Document struct {
 	text   string
 	blocks []block
-	// lows are how low the blocks get, one by one, and then each 16 of the row before
-	// together.
+	// lows has the least depth within each block, and then, row by row, the least of each 16
+	// entries of the row before.
 	lows [][]uint16
 }
 
-// block is what is known of blockSize bytes of the text. Depth is the number of brackets
-// that are open.
+// block describes blockSize bytes of the text. Depth is the number of open brackets.
 type block struct {
-	depth  uint16 // where it begins
-	inside uint8  // how many of its bytes belong to a string that began before
+	depth  uint16 // at its beginning
+	inside uint8  // how many of its bytes belong to a string that began before it
 }
 
 const (
 	blockSize = 128
 	fanout    = 16
-	never     = 1<<16 - 1 // as low as a block gets without a closing bracket
+	never     = 1<<16 - 1 // the low of a block without a closing bracket
 )
 
-// New makes the index of a text, which must be strict JSON as jsontree.Check has it, or
-// what jsontree.Strict made, or such texts with white space between; nested less than
-// 65,535 deep, and shorter than 4 GiB.
+// New makes the index of a text. The text has to be strict JSON as jsontree.Check defines it, or
+// the output of jsontree.Strict, or several such texts with white space between them; nested less
+// than 65,535 deep, and shorter than 4 GiB.
 func New(text string) *Document {
 	d := &Document{text: text, blocks: make([]block, (len(text)+blockSize-1)/blockSize)}
 	lows := make([]uint16, len(d.blocks))
@@ -71,10 +70,10 @@ func New(text string) *Document {
 	return d
 }
 
-// At is the value that begins at a place, or behind the white space there.
+// At returns the value that begins at an offset, or after the white space there.
 func (d *Document) At(place int) Node { return Node(d.space(place)) }
 
-// space is the first place from at on that is no white space.
+// space returns the first offset from at on that is not white space.
 func (d *Document) space(at int) int {
 	for at < len(d.text) && (d.text[at] == ' ' || d.text[at] == '\n' || d.text[at] == '\t' || d.text[at] == '\r') {
 		at++
@@ -82,7 +81,7 @@ func (d *Document) space(at int) int {
 	return at
 }
 
-// end is the place behind the value that begins at a place.
+// end returns the offset behind the value that begins at an offset.
 func (d *Document) end(at int) int {
 	switch d.text[at] {
 	case '"':
@@ -96,7 +95,7 @@ func (d *Document) end(at int) int {
 	return at
 }
 
-// endOfString is the place behind the string that begins at a place.
+// endOfString returns the offset behind the string that begins at an offset.
 func (d *Document) endOfString(at int) int {
 	for at++; ; at++ {
 		at += strings.IndexByte(d.text[at:], '"')
@@ -110,7 +109,7 @@ func (d *Document) endOfString(at int) int {
 	}
 }
 
-// endOfBrackets is the place behind the list or the object that begins at a place.
+// endOfBrackets returns the offset behind the list or the object that begins at an offset.
 func (d *Document) endOfBrackets(at int) int {
 	i := at / blockSize
 	end, open := d.close(at, (i+1)*blockSize, 0)
@@ -125,8 +124,8 @@ func (d *Document) endOfBrackets(at int) int {
 	return end
 }
 
-// close goes from a place where so many brackets are open to the one behind the bracket
-// that closes them all, or to a place at the end or behind it.
+// close goes from an offset where open brackets are open to the one behind the bracket that closes
+// the last of them (left is 0), or to an offset at end or behind it.
 func (d *Document) close(at, end, open int) (place, left int) {
 	for end = min(end, len(d.text)); at < end; at++ {
 		switch d.text[at] {
@@ -143,7 +142,8 @@ func (d *Document) close(at, end, open int) (place, left int) {
 	return at, open
 }
 
-// firstAsLow is the first block from one on that gets as low as a depth. There must be one.
+// firstAsLow returns the first block from i on whose least depth is at most depth. There must be
+// one.
 func (d *Document) firstAsLow(i int, depth uint16) int {
 	for row := 0; ; {
 		switch {
@@ -168,24 +168,24 @@ func (d *Document) IsObject(n Node) bool { return d.text[n] == '{' }
 // IsText reports whether a node is a string.
 func (d *Document) IsText(n Node) bool { return d.text[n] == '"' }
 
-// Size is the length of a node's text.
+// Size returns the length of a node's text.
 func (d *Document) Size(n Node) int { return d.end(int(n)) - int(n) }
 
-// Text is a node as it stands in the document.
+// Text returns a node's text as it is in the document.
 func (d *Document) Text(n Node) string { return d.text[n:d.end(int(n))] }
 
-// Scalar is the value of a node that is no list and no object, as jsontree has it.
+// Scalar returns the value of a node that is no list and no object, in the form of jsontree.
 func (d *Document) Scalar(n Node) any { return jsontree.Scalar(d.Text(n)) }
 
-// first is the place of the first item, or of the first key, of a list or an object; ok is
-// false where it is empty.
+// first returns the offset of the first item of a list, or of the first key of an object; ok is
+// false if there is none.
 func (d *Document) first(n Node) (at int, ok bool) {
 	at = d.space(int(n) + 1)
 	return at, d.text[at] != ']' && d.text[at] != '}'
 }
 
-// next is the place of the item, or the key, behind the value that begins at a place; ok is
-// false where that is the last.
+// next returns the offset of the item or the key that follows the value at an offset; ok is false
+// if that is the last one.
 func (d *Document) next(at int) (place int, ok bool) {
 	if at = d.space(d.end(at)); d.text[at] != ',' {
 		return at, false
@@ -193,7 +193,7 @@ func (d *Document) next(at int) (place int, ok bool) {
 	return d.space(at + 1), true
 }
 
-// valueAt is the place of the value whose key begins at a place.
+// valueAt returns the offset of the value whose key begins at an offset.
 func (d *Document) valueAt(key int) int {
 	return d.space(d.space(d.endOfString(key)) + 1)
 }

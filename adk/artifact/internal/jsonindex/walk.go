@@ -13,10 +13,10 @@ import (
 	"github.com/adkreplay/adkreplay/internal/canonical"
 )
 
-// TooFar says in what a question goes beyond what it may.
+// TooFar says which limit a question exceeds.
 type TooFar string
 
-// Error is what the question does too much of.
+// Error returns the limit in words.
 func (t TooFar) Error() string { return string(t) }
 
 // ErrTooManyNodes says that a question would visit more nodes than it may.
@@ -25,32 +25,33 @@ const ErrTooManyNodes TooFar = "the question visits too many nodes"
 // ErrTooLong says that an answer would be longer than it may.
 var ErrTooLong = errors.New("the answer is too long")
 
-// Walk goes through a document for one question. It is for one goroutine.
+// Walk goes through a document for one question. It is not safe for concurrent use.
 type Walk struct {
 	*Document
 	left  int
 	seed  maphash.Seed
 	lists map[Node]places
 	keyed map[Node]keys
-	kept  int // places and keys, all together
-	open  int // keys of the objects, one within the other, whose many members are being given
+	kept  int // number of remembered places and keys
+	open  int // keys of the large objects that are being iterated, one within the other
 	last  cursor
 }
 
-// NewWalk begins a question that may visit so many nodes.
+// NewWalk begins a question that may visit a number of nodes.
 func (d *Document) NewWalk(nodes int) *Walk {
 	return &Walk{Document: d, left: nodes, seed: maphash.MakeSeed(), lists: map[Node]places{}, keyed: map[Node]keys{}}
 }
 
-// Visit counts nodes. Where they are too many it ends the question, as do the other methods
-// that count: by a panic, which Recover takes.
+// Visit counts nodes. If they are too many, it ends the question by a panic, as the other counting
+// methods do; Recover catches it.
 func (w *Walk) Visit(nodes int) {
 	if w.left -= nodes; w.left < 0 {
 		panic(ErrTooManyNodes)
 	}
 }
 
-// Recover is deferred by who asks: it has a question that went too far end with its TooFar.
+// Recover is deferred by the caller of a walk. It turns the panic of a question that went too far
+// into its TooFar error.
 func Recover(err *error) {
 	switch fault := recover().(type) {
 	case nil:
@@ -61,18 +62,18 @@ func Recover(err *error) {
 	}
 }
 
-// What a walk does not go through again and again.
+// The limits of scanning and of what a walk remembers.
 const (
-	nearby   = 512       // bytes of a list within which an item is looked for from the first one
-	small    = 4 << 10   // bytes of an object within which a key is
-	few      = 16        // members of an object that are compared with one another, and items of a list from the last to the next
+	nearby   = 512       // length in bytes of a list in which an item is looked for from the beginning
+	small    = 4 << 10   // length in bytes of an object in which a key is looked for from the beginning
+	few      = 16        // members of an object that are compared pairwise, and items of a list between the last one found and the next
 	maxMarks = 1 << 16   // of a list
-	maxKept  = 2_000_000 // places and keys that are remembered
-	maxKeys  = 2_000_000 // of one object, and of those around it that are gone through
-	passed   = 4 << 10   // bytes that are gone over for the price of a node
+	maxKept  = 2_000_000 // places and keys that are remembered in all
+	maxKeys  = 2_000_000 // keys of one object, together with the objects around it that are being iterated
+	passed   = 4 << 10   // bytes that are scanned at the cost of one node
 )
 
-// places are where items of a list begin, every so often.
+// places has the offsets of some items of a list, at regular distances.
 type places struct {
 	count int
 	marks []mark
@@ -86,8 +87,8 @@ type cursor struct {
 	index, at int
 }
 
-// keep counts what is about to be remembered. Where that is too much with all before, that is
-// forgotten.
+// keep counts what is about to be remembered. If that exceeds maxKept together with what is
+// remembered already, the older entries are forgotten.
 func (w *Walk) keep(entries int) {
 	if w.kept += entries; w.kept > maxKept {
 		clear(w.lists)
@@ -114,7 +115,7 @@ func (w *Walk) places(n Node) places {
 	return p
 }
 
-// Len is the number of items of a list, or of keys of an object.
+// Len returns the number of items of a list, or of keys of an object.
 func (w *Walk) Len(n Node) (length int) {
 	switch {
 	case w.IsList(n) && w.Size(n) > nearby:
@@ -131,7 +132,7 @@ func (w *Walk) Len(n Node) (length int) {
 	return length
 }
 
-// Item is the item of a list at an index from 0; ok is false where there is none.
+// Item returns the item of a list at an index from 0; ok is false if there is none.
 func (w *Walk) Item(n Node, index int) (item Node, ok bool) {
 	isFar := w.last.at == 0 || w.last.list != n || w.last.index > index || index-w.last.index > few
 	if isFar && !w.near(n, index) {
@@ -146,7 +147,7 @@ func (w *Walk) Item(n Node, index int) (item Node, ok bool) {
 	return Node(w.last.at), true
 }
 
-// near puts the cursor to an item before the one of an index, or to that.
+// near moves the cursor to the item at an index, or to one before it.
 func (w *Walk) near(n Node, index int) bool {
 	if w.Size(n) <= nearby {
 		at, ok := w.first(n)
@@ -164,7 +165,7 @@ func (w *Walk) near(n Node, index int) bool {
 	return true
 }
 
-// Children are the values in a list or an object, in order.
+// Children iterates over the values in a list or an object, in order.
 func (w *Walk) Children(n Node) iter.Seq[Node] {
 	return func(yield func(Node) bool) {
 		if w.IsObject(n) {
@@ -182,18 +183,18 @@ func (w *Walk) Children(n Node) iter.Seq[Node] {
 	}
 }
 
-// Members are the keys and values of an object, in order.
+// Members iterates over the keys and values of an object, in order.
 func (w *Walk) Members(n Node) iter.Seq2[string, Node] {
 	return func(yield func(string, Node) bool) {
 		w.members(n, func(key, value int) bool { return yield(w.key(key), Node(value)) })
 	}
 }
 
-// Pass counts what it takes to go over a node once more.
+// Pass counts the cost of scanning a node once more.
 func (w *Walk) Pass(n Node) { w.Visit(w.Size(n) / passed) }
 
-// members gives the places of an object's keys and values: each key once, where it stands
-// first, with the value that it has last.
+// members yields the offsets of an object's keys and values: each key once, at its first place,
+// with its last value.
 func (w *Walk) members(n Node, yield func(key, value int) bool) {
 	var all [few]member
 	count := 0
@@ -223,10 +224,10 @@ func (w *Walk) members(n Node, yield func(key, value int) bool) {
 	}
 }
 
-// member is where a key of an object and its value stand.
+// member has the offsets of a key and its value.
 type member struct {
 	key, value int
-	hash       uint64 // of the key, which may be long
+	hash       uint64 // of the key, whose comparison may take long
 }
 
 func (w *Walk) manyMembers(n Node, yield func(key, value int) bool) {
@@ -250,11 +251,11 @@ func (w *Walk) manyMembers(n Node, yield func(key, value int) bool) {
 	}
 }
 
-// keys are the places of an object's keys in the order of their hashes, and then of the
-// text: 32 bits each.
+// keys has the offsets of an object's keys, sorted by hash and then by offset; each entry has 32
+// bits of both.
 type keys struct {
 	sorted   []uint64
-	repeated bool // a hash comes twice
+	repeated bool // two keys have the same hash
 }
 
 func (w *Walk) hash(name string) uint64 { return maphash.String(w.seed, name) >> 32 << 32 }
@@ -272,7 +273,7 @@ func (w *Walk) keys(n Node) keys {
 		panic(TooFar(fmt.Sprintf("an object, or several within one another, have more than %d keys", maxKeys)))
 	}
 	if size > small {
-		w.keep(count + 1) // before there is more of them
+		w.keep(count + 1) // before the memory is used
 	}
 	k := keys{sorted: make([]uint64, 0, count)}
 	for key, more := w.first(n); more; key, more = w.next(w.valueAt(key)) {
@@ -282,13 +283,13 @@ func (w *Walk) keys(n Node) keys {
 	for i := 1; i < count && !k.repeated; i++ {
 		k.repeated = k.sorted[i]>>32 == k.sorted[i-1]>>32
 	}
-	if size > small { // a smaller one is not worth its place
+	if size > small { // smaller objects are cheap to scan
 		w.keyed[n] = k
 	}
 	return k
 }
 
-// find gives the places where a key stands first and last; 0 where it does not.
+// find returns the offsets of the first and the last occurrence of a key; 0 if there is none.
 func (k keys) find(w *Walk, name string) (first, last int) {
 	hash := w.hash(name)
 	from, _ := slices.BinarySearch(k.sorted, hash)
@@ -310,7 +311,7 @@ func (k keys) find(w *Walk, name string) (first, last int) {
 	return first, last
 }
 
-// Member is the value that an object has at a key; ok is false where it has none.
+// Member returns the value of a key of an object; ok is false if there is none.
 func (w *Walk) Member(n Node, name string) (value Node, ok bool) {
 	if w.Size(n) > small {
 		_, last := w.keys(n).find(w, name)
@@ -329,17 +330,16 @@ func (w *Walk) Member(n Node, name string) (value Node, ok bool) {
 	return value, ok
 }
 
-// compared is how many bytes of a text are compared or searched for the price of a node.
+// compared is how many bytes of a text are compared or searched at the cost of one node.
 const compared = 256
 
-// maxEscaped is how long the text of a string with escapes is at most: its value takes
-// memory of its own.
+// maxEscaped is the greatest length of a string with escapes, because decoding it allocates memory.
 const maxEscaped = 8 << 20
 
-// key is the text of a key that begins at a place.
+// key returns the text of a key that begins at an offset.
 func (w *Walk) key(at int) string { return w.string(w.text[at:w.endOfString(at)]) }
 
-// Value is the value of a node that is no list and no object, as jsontree has it.
+// Value returns the value of a node that is no list and no object, in the form of jsontree.
 func (w *Walk) Value(n Node) any {
 	text := w.Text(n)
 	w.Visit(len(text) / compared)
@@ -359,7 +359,7 @@ func (w *Walk) string(quoted string) string {
 	return jsontree.Unquote(quoted)
 }
 
-// Equal reports whether two nodes are the same JSON, as jsontree.Equal has it.
+// Equal reports whether two nodes are equal in the sense of jsontree.Equal.
 func (w *Walk) Equal(a, b Node) bool {
 	w.Visit(1)
 	switch {
@@ -402,9 +402,9 @@ func (w *Walk) equalObjects(a, b Node) bool {
 	return true
 }
 
-// Append appends a node as package jsontree writes it, over several lines with so many
-// blanks a level, or on one line for 0. It fails with ErrTooLong as soon as dst is longer
-// than most, or would be with what stands in the text.
+// Append appends a node as package jsontree writes it: over several lines with indent blanks a
+// level, or on one line if indent is 0. It fails with ErrTooLong as soon as dst is longer than
+// most, or would be with the next text.
 func (w *Walk) Append(dst []byte, n Node, indent, most int) ([]byte, error) {
 	dst, err := (&writer{w, indent, most}).appendNode(dst, n, 0)
 	if err == nil && len(dst) > most {
@@ -413,7 +413,7 @@ func (w *Walk) Append(dst []byte, n Node, indent, most int) ([]byte, error) {
 	return dst, err
 }
 
-// writer writes nodes.
+// writer writes nodes for Append.
 type writer struct {
 	*Walk
 	indent, most int
@@ -468,12 +468,12 @@ func (w *writer) appendNode(dst []byte, n Node, depth int) ([]byte, error) {
 	default:
 		dst = w.line(dst, depth)
 	}
-	return append(dst, sign+2), nil // ] and } stand two behind [ and {
+	return append(dst, sign+2), nil // in ASCII, ] and } are two behind [ and {
 }
 
 const blanks = "                                                                "
 
-// line begins a line at a depth, where there are lines.
+// line begins a line at a depth, unless all is on one line.
 func (w *writer) line(dst []byte, depth int) []byte {
 	if w.indent == 0 {
 		return dst

@@ -11,8 +11,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk/internal/jsontree"
 )
 
-// Parse reads a path. The error is a *SyntaxError: for what is no well-formed or no
-// well-typed query of RFC 9535, and for one of more than 100 segments.
+// Parse reads a path. The error is a *SyntaxError if the text is no well-formed and well-typed
+// query of RFC 9535, or if it has more than 100 segments.
 func Parse(text string) (path *Path, err error) {
 	p := &parser{text: text}
 	defer func() {
@@ -37,7 +37,7 @@ func Parse(text string) (path *Path, err error) {
 	return &Path{segments}, nil
 }
 
-// parser goes through a path once. It stops by panicking with a *SyntaxError.
+// parser goes through a path once. On an error it panics with a *SyntaxError.
 type parser struct {
 	text    string
 	at      int
@@ -57,7 +57,7 @@ func (p *parser) unexpected(want string) {
 	p.fail("found %q, want %s", c, want)
 }
 
-// nest counts the levels that are open; the caller closes it.
+// nest counts one more open level; the caller ends it with leave.
 func (p *parser) nest() (leave func()) {
 	if p.nesting++; p.nesting > maxNesting {
 		p.fail("nested more than %d deep", maxNesting)
@@ -92,8 +92,7 @@ func (p *parser) space() {
 	}
 }
 
-// segments takes what follows $ or @. White space belongs to a path only before a
-// segment.
+// segments parses what follows $ or @. White space belongs to a path only before a segment.
 func (p *parser) segments() (all []segment) {
 	for {
 		back := p.at
@@ -124,7 +123,7 @@ func (p *parser) afterDots() []selector {
 	return []selector{p.shorthand()}
 }
 
-// shorthand takes * or a name without quotes.
+// shorthand parses * or a name without quotes.
 func (p *parser) shorthand() selector {
 	if p.take("*") {
 		return wildcardSelector{}
@@ -202,10 +201,10 @@ func (p *parser) indexOrSlice() selector {
 	return slice
 }
 
-// maxInteger is the greatest integer that every reader of JSON can exchange.
+// maxInteger is the greatest integer that all readers of JSON represent exactly.
 const maxInteger = 1<<53 - 1
 
-// integerIf takes an integer, where there is one.
+// integerIf parses an integer, if there is one.
 func (p *parser) integerIf() *int {
 	start := p.at
 	negative := p.take("-")
@@ -228,11 +227,11 @@ func (p *parser) integerIf() *int {
 		p.at = start
 		p.fail("an integer beyond 2^53")
 	}
-	const most = math.MaxInt >> 1 // with 32 bits too, no list is as long, and a sum of two is an int
+	const most = math.MaxInt >> 1 // no list is as long, and the sum of two is an int, even with 32 bits
 	return new(int(max(-most, min(most, n))))
 }
 
-// quoted takes a string literal.
+// quoted parses a string literal.
 func (p *parser) quoted() string {
 	quote := p.peek()
 	p.at++
@@ -306,7 +305,7 @@ func (p *parser) hex4() rune {
 	return rune(n)
 }
 
-// number takes a number literal, whose sign or first digit is next.
+// number parses a number literal; its sign or first digit is next.
 func (p *parser) number() any {
 	start := p.at
 	p.take("-")

@@ -2,7 +2,7 @@ package jsonpath
 
 import "strings"
 
-// condition takes a logical expression: alternatives.
+// condition parses a logical expression: alternatives joined by ||.
 func (p *parser) condition() logical {
 	any := disjunction{p.all()}
 	for {
@@ -19,7 +19,7 @@ func (p *parser) condition() logical {
 	}
 }
 
-// all takes expressions that are joined by &&.
+// all parses expressions that are joined by &&.
 func (p *parser) all() logical {
 	all := conjunction{p.basic()}
 	for {
@@ -36,7 +36,7 @@ func (p *parser) all() logical {
 	}
 }
 
-// basic takes an expression in parentheses, a test or a comparison.
+// basic parses an expression in parentheses, a test or a comparison.
 func (p *parser) basic() logical {
 	defer p.nest()()
 	if p.take("!") {
@@ -57,7 +57,7 @@ func (p *parser) basic() logical {
 	return comparison{p.comparable(left, start), p.comparable(p.term(), at), operator}
 }
 
-// negated takes what may stand behind !: no comparison.
+// negated parses what may follow !, which is no comparison.
 func (p *parser) negated() logical {
 	if p.peek() == '(' {
 		return p.parenthesis()
@@ -88,8 +88,7 @@ func (p *parser) operator() string {
 	return ""
 }
 
-// term takes a literal, a query or a function: a *query, or an operand, or a
-// logical.
+// term parses a literal, a query or a function. It returns a *query, an operand or a logical.
 func (p *parser) term() any {
 	switch c := p.peek(); {
 	case c == '@' || c == '$':
@@ -126,7 +125,7 @@ func (p *parser) wordOrFunction() any {
 	return nil
 }
 
-// test makes a condition of a term that stands alone.
+// test makes a condition from a term that stands alone.
 func (p *parser) test(term any, start int) logical {
 	switch t := term.(type) {
 	case *query:
@@ -139,7 +138,7 @@ func (p *parser) test(term any, start int) logical {
 	return nil
 }
 
-// comparable makes an operand of a term that stands beside an operator.
+// comparable makes an operand from a term next to a comparison operator.
 func (p *parser) comparable(term any, start int) operand {
 	switch t := term.(type) {
 	case operand:
@@ -154,7 +153,7 @@ func (p *parser) comparable(term any, start int) operand {
 	return nil
 }
 
-// function takes the arguments of a function and checks their number and types.
+// function parses the arguments of a function and checks their number and types.
 func (p *parser) function(name string, start int) any {
 	defer p.nest()()
 	wants := map[string]int{"length": 1, "count": 1, "value": 1, "match": 2, "search": 2}[name]

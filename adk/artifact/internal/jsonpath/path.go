@@ -1,10 +1,9 @@
-// Package jsonpath selects values of a JSON text by paths of RFC 9535, all of it:
-// every selector, filters, and the five functions. What it gives comes in the order
-// of the document, and a question costs at most the nodes that its caller allows:
-// no path is slower than that, however its filters are nested.
+// Package jsonpath selects values of a JSON text by paths of RFC 9535, with every selector,
+// filters, and the five functions. Results are in document order. A question costs at most the
+// number of nodes that its caller allows: no path is slower than that, however its filters are
+// nested.
 //
-// A path is read once, by [Parse], and asked any number of times, through a document at a
-// time, by [Path.On].
+// [Parse] reads a path once; [Path.On] applies it to a document, any number of times.
 package jsonpath
 
 import (
@@ -19,7 +18,7 @@ const (
 	maxNesting  = 100 // of filters, functions, parentheses and negations
 )
 
-// Path is a query that was read. It is immutable and safe for concurrent use.
+// Path is a parsed query. It is immutable and safe for concurrent use.
 type Path struct{ segments []segment }
 
 // SyntaxError says where a text is no path.
@@ -30,16 +29,16 @@ type SyntaxError struct {
 	What string
 }
 
-// Error is the place and what is wrong there.
+// Error returns the place and what is wrong there.
 func (e *SyntaxError) Error() string { return fmt.Sprintf("column %d: %s", e.Column, e.What) }
 
-// segment selects from each node, or from each node and all below it.
+// segment selects children of each node, or of each node and all its descendants.
 type segment struct {
 	descendant bool
 	selectors  []selector
 }
 
-// selector gives some of a node's children.
+// selector selects some of a node's children.
 type selector interface {
 	apply(e *evaluation, node jsonindex.Node, out []jsonindex.Node) []jsonindex.Node
 }
@@ -55,14 +54,13 @@ type (
 	filterSelector struct{ condition logical }
 )
 
-// query is a path inside a filter: relative to the current node, or to the root.
+// query is a path within a filter, relative to the current node or to the root.
 type query struct {
 	relative bool
 	segments []segment
 }
 
-// singular reports whether a query can give one node at most: names and indexes
-// alone.
+// singular reports whether a query selects at most one node, that is, has only names and indexes.
 func (q *query) singular() bool {
 	for _, s := range q.segments {
 		if s.descendant || len(s.selectors) != 1 {
@@ -82,7 +80,7 @@ type logical interface {
 	holds(e *evaluation, node jsonindex.Node) bool
 }
 
-// operand gives a value to compare, or none.
+// operand returns a value to compare, or none.
 type operand interface {
 	operand(e *evaluation, node jsonindex.Node) value
 }
@@ -107,6 +105,6 @@ type (
 	valueOf  struct{ of *query }
 	matching struct {
 		text, pattern operand
-		whole         bool // match, as against search
+		whole         bool // for match; search accepts a part of the text
 	}
 )

@@ -13,7 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/internal/pattern"
 )
 
-// Selection is a path that goes through a document. It is for one goroutine.
+// Selection is a path that is applied to a document. It is not safe for concurrent use.
 type Selection struct {
 	path *Path
 	evaluation
@@ -22,20 +22,20 @@ type Selection struct {
 // On begins to select on a walk.
 func (p *Path) On(w *jsonindex.Walk) *Selection { return &Selection{p, evaluation{Walk: w}} }
 
-// From gives the nodes that the path selects from a root of the document, in the order of
-// the document. Each node that it looks at costs the walk one, and long texts and patterns
-// cost more; where that is too much, the error says so.
+// From returns the nodes that the path selects from a root of the document, in document order. Each
+// node that it looks at costs the walk one; long texts and patterns cost more. If the cost is too
+// high, it returns an error.
 func (s *Selection) From(root jsonindex.Node) (nodes []jsonindex.Node, err error) {
 	defer jsonindex.Recover(&err)
 	s.root = root
 	return s.walk(s.path.segments, root), nil
 }
 
-// evaluation is what conditions are evaluated in.
+// evaluation is the context in which conditions are evaluated.
 type evaluation struct {
 	*jsonindex.Walk
 	root     jsonindex.Node
-	patterns map[matched]compiled // those met
+	patterns map[matched]compiled // the patterns met so far
 }
 
 func (e *evaluation) walk(segments []segment, from jsonindex.Node) []jsonindex.Node {
@@ -65,7 +65,7 @@ func (e *evaluation) segment(s segment, node jsonindex.Node, out []jsonindex.Nod
 	return out
 }
 
-// children are the values in a list or an object, in order.
+// children iterates over the values in a list or an object, in order.
 func (e *evaluation) children(node jsonindex.Node) iter.Seq[jsonindex.Node] {
 	e.Pass(node)
 	return e.Children(node)
@@ -114,7 +114,7 @@ func (s sliceSelector) apply(e *evaluation, node jsonindex.Node, out []jsonindex
 		return out
 	}
 	step, before := s.step, len(out)
-	if step < 0 { // items are found fastest in their order
+	if step < 0 { // items are found fastest in ascending order
 		step = -step
 		from, to = to-(to-from-1)/step*step, to+1
 	}
@@ -129,8 +129,8 @@ func (s sliceSelector) apply(e *evaluation, node jsonindex.Node, out []jsonindex
 	return out
 }
 
-// bounds are those of RFC 9535, section 2.3.4.2.2: the lower one is without, and the upper
-// one within, what a step backwards selects.
+// bounds returns the bounds of RFC 9535, section 2.3.4.2.2. With a negative step, the lower bound
+// is exclusive and the upper one inclusive.
 func (s sliceSelector) bounds(n int) (lower, upper int) {
 	start, end := 0, n
 	if s.step < 0 {
@@ -213,8 +213,7 @@ func (c comparison) holds(e *evaluation, node jsonindex.Node) bool {
 	}
 }
 
-// value is what a comparison has on a side: nothing, a node, or what is no list and no
-// object.
+// value is one side of a comparison: nothing, a node, or a plain value.
 type value struct {
 	found, inText bool
 	node          jsonindex.Node
@@ -228,7 +227,7 @@ func (e *evaluation) nested(v value) bool {
 	return v.inText && (e.IsList(v.node) || e.IsObject(v.node))
 }
 
-// plain is what a value is that is found and not nested.
+// plain returns the value of a side that exists and is not nested.
 func (e *evaluation) plain(v value) any {
 	if v.inText {
 		return e.Value(v.node)
@@ -246,7 +245,7 @@ func (e *evaluation) equal(a, b value) bool {
 	return jsontree.Equal(e.plain(a), e.plain(b))
 }
 
-// less orders numbers, and texts by code point; nothing else has an order.
+// less orders numbers, and texts by code point. Other values have no order.
 func (e *evaluation) less(a, b value) bool {
 	if !a.found || !b.found || e.nested(a) || e.nested(b) {
 		return false
@@ -308,10 +307,10 @@ func (m matching) holds(e *evaluation, node jsonindex.Node) bool {
 	return compiled.Regexp != nil && compiled.MatchString(text)
 }
 
-// stepsOfNode is how many steps a pattern may take for the price of a node.
+// stepsOfNode is how many steps a pattern may take at the cost of one node.
 const stepsOfNode = 1024
 
-// text is the text that a value is, and whether it is one.
+// text returns the text of a value, and whether it is a text.
 func (e *evaluation) text(v value) (text string, ok bool) {
 	if v.found && !e.nested(v) {
 		text, ok = e.plain(v).(string)
@@ -319,17 +318,17 @@ func (e *evaluation) text(v value) (text string, ok bool) {
 	return text, ok
 }
 
-// maxPatterns is how many patterns of a question are kept compiled: a pattern can
-// come from the document.
+// maxPatterns is how many compiled patterns a question keeps; patterns can come from the document,
+// so there may be many.
 const maxPatterns = 64
 
-// matched is a pattern, and whether it has to match all of a text.
+// matched is a pattern, and whether it has to match the whole text.
 type matched struct {
 	source string
 	whole  bool
 }
 
-// compiled is a pattern with its size; nil where it is none.
+// compiled is a compiled pattern with its size; nil if the pattern is invalid.
 type compiled struct {
 	*regexp.Regexp
 	size int
@@ -357,8 +356,8 @@ func (e *evaluation) pattern(source string, whole bool) (made compiled) {
 	return made
 }
 
-// plainDots makes each dot outside of a class match what it does in RFC 9485: all
-// but a line feed and a carriage return.
+// plainDots replaces each dot outside of a class by what it means in RFC 9485: any character except
+// a line feed and a carriage return.
 func plainDots(pattern string) string {
 	if !strings.Contains(pattern, ".") {
 		return pattern

@@ -14,27 +14,27 @@ import (
 	"github.com/adkreplay/adkreplay/adk/storage"
 )
 
-// Changes are what a transaction has put.
+// Changes has what a transaction changes.
 type Changes struct {
 	Sessions   []*Session
 	Deliveries []*Delivery
 	Values     []ValueChange
-	// Erased are deliveries that go.
+	// Erased has the deliveries to remove.
 	Erased  []*Delivery
 	Records []storage.Change
 }
 
-// ValueChange puts a value under a key of a session, or with nil deletes the key.
+// ValueChange sets the value of a key of a session; nil deletes the key.
 type ValueChange struct {
 	ID    session.SessionID
 	Key   string
 	Value *session.Value
 }
 
-// Memory are tables in memory.
+// Memory implements Tables in memory.
 type Memory struct {
-	// Persist keeps what a transaction has put, records among it, before it is made here;
-	// an error makes nothing. The lock of the tables is held.
+	// Persist stores the changes of a transaction, including its records, before they are made in
+	// memory. If it fails, nothing changes. The lock of the tables is held during the call.
 	Persist func(ctx context.Context, c Changes) error
 	// Mine reports whether the records of a storage are those that Persist writes.
 	Mine func(s adk.Storage) bool
@@ -43,26 +43,26 @@ type Memory struct {
 	sessions map[session.SessionID]*kept
 }
 
-// kept is all of a session.
+// kept has all data of a session.
 type kept struct {
 	row        *Session
 	values     map[string]session.Value
 	deliveries map[string]*Delivery
-	order      []*Delivery // by Seq
-	first      int         // of order, before which all are settled
+	order      []*Delivery // sorted by Seq
+	first      int         // index into order; all deliveries before it are settled
 	unfinished map[string]*Delivery
 }
 
 var _ Tables = (*Memory)(nil)
 
-// Put has rows there that were kept elsewhere, in any order, before the first transaction.
+// Put adds rows that were stored elsewhere, in any order, before the first transaction.
 func (m *Memory) Put(c Changes) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.make(c)
 }
 
-// Transact is Tables'. One transaction runs at a time.
+// Transact implements Tables. Transactions run one at a time.
 func (m *Memory) Transact(ctx context.Context, now time.Time, f func(Tx) error, _ ...session.SessionID) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -84,7 +84,7 @@ func (m *Memory) keep(ctx context.Context, c Changes) error {
 	return nil
 }
 
-// make makes changes. mu is held.
+// make makes changes. The caller holds mu.
 func (m *Memory) make(c Changes) {
 	if m.sessions == nil {
 		m.sessions = map[session.SessionID]*kept{}
@@ -159,7 +159,7 @@ func (k *kept) remove(id string) {
 	}
 }
 
-// next is the first unsettled delivery.
+// next returns the first unsettled delivery, or nil.
 func (k *kept) next() *Delivery {
 	if k.first < len(k.order) {
 		return k.order[k.first]
@@ -167,7 +167,7 @@ func (k *kept) next() *Delivery {
 	return nil
 }
 
-// open are the settled deliveries that have something left.
+// open returns the settled deliveries that have something left to do.
 func (k *kept) open() (all []Delivery) {
 	for _, d := range k.unfinished {
 		all = append(all, *d)
@@ -181,7 +181,7 @@ func (d *Delivery) IsOpen() bool {
 	return d.State.Settled() && (d.NotifiedAt.IsZero() || len(d.Writes) > 0)
 }
 
-// Pending is Tables'.
+// Pending implements Tables.
 func (m *Memory) Pending(_ context.Context, now time.Time, limit int) ([]session.SessionID, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -208,17 +208,17 @@ func (m *Memory) Pending(_ context.Context, now time.Time, limit int) ([]session
 	return ids, nil
 }
 
-// Sessions is Tables'.
+// Sessions implements Tables.
 func (m *Memory) Sessions(_ context.Context, tenant, after string, limit int) ([]session.SessionID, error) {
 	return m.named(tenant, after, limit, false), nil
 }
 
-// Erased is Tables'.
+// Erased implements Tables.
 func (m *Memory) Erased(_ context.Context, tenant, after string, limit int) ([]session.SessionID, error) {
 	return m.named(tenant, after, limit, true), nil
 }
 
-// named gives the sessions of a tenant that are erased, or that are not, by name.
+// named returns the sessions of a tenant that are erased, or those that are not, by name.
 func (m *Memory) named(tenant, after string, limit int, erased bool) []session.SessionID {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -232,7 +232,7 @@ func (m *Memory) named(tenant, after string, limit int, erased bool) []session.S
 	return ids[:min(max(limit, 0), len(ids))]
 }
 
-// Purge is Tables'.
+// Purge implements Tables.
 func (m *Memory) Purge(ctx context.Context, before time.Time) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -247,7 +247,7 @@ func (m *Memory) Purge(ctx context.Context, before time.Time) (int, error) {
 	return len(c.Erased), m.keep(ctx, c)
 }
 
-// Backlog is Tables'.
+// Backlog implements Tables.
 func (m *Memory) Backlog(context.Context) (unsettled int, oldest time.Time, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -265,7 +265,7 @@ func (m *Memory) Backlog(context.Context) (unsettled int, oldest time.Time, err 
 	return unsettled, oldest, nil
 }
 
-// RaiseEpochs is Tables'.
+// RaiseEpochs implements Tables.
 func (m *Memory) RaiseEpochs(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -281,10 +281,10 @@ func (m *Memory) RaiseEpochs(ctx context.Context) error {
 	return m.keep(ctx, c)
 }
 
-// Holds is Tables'.
+// Holds implements Tables.
 func (m *Memory) Holds(s adk.Storage) bool { return m.Mine(s) }
 
-// memoryTx is a transaction of tables whose lock is held.
+// memoryTx is a transaction; the lock of the tables is held.
 type memoryTx struct {
 	m    *Memory
 	now  time.Time
@@ -317,7 +317,7 @@ func (tx *memoryTx) Delivery(_ context.Context, id session.DeliveryID) (*Deliver
 	return nil, nil
 }
 
-// copyOf is a row that its reader may change.
+// copyOf returns a copy of a row, which the caller may change.
 func copyOf[R any](row *R) *R {
 	if row == nil {
 		return nil

@@ -8,23 +8,24 @@ import (
 	"github.com/adkreplay/adkreplay/adk/session"
 )
 
-// Shortcut is of tables behind a network: they take the ordinary way of a delivery in one
-// round trip a step. What is not ordinary they leave as it is, and the rules decide.
+// Shortcut is implemented by tables behind a network: they do each step of the usual way of a
+// delivery in one round trip. In all other cases they change nothing, and the general code decides.
 type Shortcut interface {
-	// Start puts a session, or raises epoch and numbers of the one that is there, with its
-	// new lease, and puts its delivery; the rows get what they have there, and the values
-	// are those of the session. It is done if the delivery is new and the session is new, or
-	// free, with nothing to do, and of the kind and, where given is, the state of the row.
+	// Start adds a session, or raises epoch and numbers of the existing one and gives it the new
+	// lease, and adds its delivery. It fills s and d with what the tables then have, and returns
+	// the session's values. done is true if the delivery is new, and if the session is either new
+	// or free, with nothing to do, and of the kind and, if given is set, the channel state in s.
 	Start(ctx context.Context, s *Session, d *Delivery, given bool, lease time.Duration) (values map[string]session.Value, done bool, err error)
-	// Commit makes a change without children, and the delivery as the row is. It is done if
-	// epoch, owner, revision and attempt are those of the claim and the change.
+	// Commit makes a change without children, and sets the delivery to d. done is true if the
+	// session's epoch, owner and revision and the delivery's attempt are those of the claim and the
+	// change.
 	Commit(ctx context.Context, c session.Claim, change session.Commit, d *Delivery) (done bool, err error)
-	// Notified marks a delivery that is settled, and ends the lease of a claim, if it is to
-	// and has it.
+	// Notified marks a settled delivery as notified. If n.Release is set and the claim still has
+	// the session, it ends the lease.
 	Notified(ctx context.Context, c session.Claim, n session.Notice) error
 }
 
-// Start is session.Store's.
+// Start implements session.Store.
 func (t store) Start(ctx context.Context, d session.Delivery, owner string, now, until time.Time) (started session.Started, err error) {
 	lease := until.Sub(now)
 	if t.shortcut != nil {
@@ -42,7 +43,7 @@ func (t store) Start(ctx context.Context, d session.Delivery, owner string, now,
 	return started, err
 }
 
-// begin begins the first attempt at what was accepted, where there is nothing else to do.
+// begin begins the first attempt at the accepted delivery, if its session has nothing else to do.
 func begin(ctx context.Context, tx Tx, started *session.Started, owner string, lease time.Duration) error {
 	s, err := tx.Session(ctx, started.SessionID())
 	if err != nil || s.Unsettled > 1 {
@@ -72,13 +73,13 @@ func begin(ctx context.Context, tx Tx, started *session.Started, owner string, l
 	return err
 }
 
-// begun says that an attempt has begun.
+// begun fills started for an attempt that has begun.
 func begun(started *session.Started, c session.Claim, s *Session, d *Delivery, values map[string]session.Value) {
 	started.Accepted, started.Begun, started.Claim, started.Loaded = d.Accepted, true, c, loadedOf(s)
 	started.Loaded.Values, started.Loaded.Next = values, &d.Accepted
 }
 
-// startShort is Start on the ordinary way.
+// startShort is Start through the shortcut.
 func (t store) startShort(ctx context.Context, d session.Delivery, owner string, now time.Time, lease time.Duration) (started session.Started, err error) {
 	now, d = millis(now), cloned(d)
 	s, row := newSession(d, now), newDelivery(d, 1, now)
@@ -93,7 +94,7 @@ func (t store) startShort(ctx context.Context, d session.Delivery, owner string,
 	return started, nil
 }
 
-// settledBy is the delivery of a commit as it is afterwards, but for what it was accepted with.
+// settledBy returns the delivery as a commit leaves it, without what it was accepted with.
 func settledBy(c session.Claim, change session.Commit) *Delivery {
 	d := &Delivery{}
 	d.Tenant, d.Session, d.ID, d.Attempts, d.Epoch = c.Tenant, c.Session, change.Delivery, change.Attempt, c.Epoch

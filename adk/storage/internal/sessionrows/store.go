@@ -16,7 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/storage"
 )
 
-// Of makes a store of tables.
+// Of makes a store from tables.
 func Of(t Tables) session.Store {
 	shortcut, _ := t.(Shortcut)
 	return store{t, shortcut}
@@ -24,14 +24,14 @@ func Of(t Tables) session.Store {
 
 type store struct {
 	Tables
-	shortcut Shortcut // nil where there is none
+	shortcut Shortcut // nil if the tables have none
 }
 
 func fault(code adk.Code, format string, args ...any) error {
 	return &adk.Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// known is the error of a row that cannot be worked with, or nil.
+// known returns the error of a row that cannot be used, or nil.
 func known(s *Session, id session.SessionID) error {
 	switch {
 	case s == nil:
@@ -44,7 +44,7 @@ func known(s *Session, id session.SessionID) error {
 	return nil
 }
 
-// fenced gives the session of a claim, if that still has it.
+// fenced returns the session of a claim, if the claim still has it.
 func fenced(ctx context.Context, tx Tx, c session.Claim) (*Session, error) {
 	s, err := tx.Session(ctx, c.SessionID)
 	if err != nil {
@@ -66,7 +66,7 @@ func lost(c session.Claim) error {
 	return fault(adk.E_SESSION_LEASE_LOST, "%s is another host's now", c.SessionID)
 }
 
-// Accept is session.Store's.
+// Accept implements session.Store.
 func (t store) Accept(ctx context.Context, d session.Delivery, now time.Time) (a session.Accepted, err error) {
 	err = t.Transact(ctx, now, func(tx Tx) error {
 		a, err = accept(ctx, tx, d, now)
@@ -115,7 +115,7 @@ func accept(ctx context.Context, tx Tx, d session.Delivery, now time.Time) (a se
 	return row.Accepted, tx.PutDelivery(ctx, row)
 }
 
-// newSession is the row of a session that begins with a delivery, before it is accepted.
+// newSession returns the row of a session that begins with a delivery, before that is accepted.
 func newSession(d session.Delivery, now time.Time) *Session {
 	s := &Session{ID: d.SessionID(), Format: Format, NextSeq: 1, Kind: d.Kind, ChannelState: session.Canonical(d.ChannelState), Initiator: d.Initiator, CreatedAt: now}
 	if len(s.Initiator) == 0 {
@@ -124,13 +124,13 @@ func newSession(d session.Delivery, now time.Time) *Session {
 	return s
 }
 
-// newDelivery is the row of a delivery that comes for the first time.
+// newDelivery returns the row of a new delivery.
 func newDelivery(d session.Delivery, seq int64, now time.Time) *Delivery {
-	d.Kind, d.ChannelState, d.Initiator = "", nil, nil // they are the session's
+	d.Kind, d.ChannelState, d.Initiator = "", nil, nil // kept with the session
 	return &Delivery{Digest: d.Digest(), Accepted: session.Accepted{Delivery: d, Seq: seq, State: session.Unsettled, AcceptedAt: now}}
 }
 
-// cloned is a delivery that nobody else changes.
+// cloned returns a delivery that shares no bytes with the caller's.
 func cloned(d session.Delivery) session.Delivery {
 	for _, raw := range []*json.RawMessage{&d.ChannelState, &d.Payload, &d.Auth, &d.Initiator} {
 		*raw = slices.Clone(*raw)
@@ -140,7 +140,7 @@ func cloned(d session.Delivery) session.Delivery {
 
 func millis(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
-// Find is session.Store's.
+// Find implements session.Store.
 func (t store) Find(ctx context.Context, id session.DeliveryID) (a session.Accepted, found bool, err error) {
 	err = t.Transact(ctx, time.Time{}, func(tx Tx) error {
 		row, err := tx.Delivery(ctx, id)
@@ -152,7 +152,7 @@ func (t store) Find(ctx context.Context, id session.DeliveryID) (a session.Accep
 	return a, found, err
 }
 
-// Claim is session.Store's.
+// Claim implements session.Store.
 func (t store) Claim(ctx context.Context, id session.SessionID, owner string, now, until time.Time) (c session.Claim, err error) {
 	err = t.Transact(ctx, now, func(tx Tx) error {
 		s, err := tx.Session(ctx, id)
@@ -170,7 +170,7 @@ func (t store) Claim(ctx context.Context, id session.SessionID, owner string, no
 	return c, err
 }
 
-// claimed takes the lease of a session that nobody has.
+// claimed takes the lease of a session that is free.
 func claimed(ctx context.Context, tx Tx, s *Session, owner string, lease time.Duration) (c session.Claim, err error) {
 	present, err := tx.Now(ctx)
 	if err != nil {
@@ -185,7 +185,7 @@ func claimed(ctx context.Context, tx Tx, s *Session, owner string, lease time.Du
 	return session.Claim{SessionID: s.ID, Owner: owner, Epoch: s.Epoch, Lease: lease}, nil
 }
 
-// Renew is session.Store's.
+// Renew implements session.Store.
 func (t store) Renew(ctx context.Context, c session.Claim, now, until time.Time) error {
 	return t.change(ctx, c, now, func(tx Tx, s *Session) error {
 		present, err := tx.Now(ctx)
@@ -208,7 +208,7 @@ func (t store) change(ctx context.Context, c session.Claim, now time.Time, f fun
 	}, c.SessionID)
 }
 
-// Release is session.Store's.
+// Release implements session.Store.
 func (t store) Release(ctx context.Context, c session.Claim) error {
 	err := t.change(ctx, c, time.Time{}, func(_ Tx, s *Session) error {
 		released(s)
@@ -217,7 +217,7 @@ func (t store) Release(ctx context.Context, c session.Claim) error {
 	return unless(err, adk.E_SESSION_LEASE_LOST)
 }
 
-// unless is an error, and nil of one with a code.
+// unless returns err, or nil if it has the code.
 func unless(err error, code adk.Code) error {
 	if errors.Is(err, code) {
 		return nil
@@ -227,7 +227,7 @@ func unless(err error, code adk.Code) error {
 
 func released(s *Session) { s.Owner, s.LeaseUntil, s.LeaseTaken = "", time.Time{}, time.Time{} }
 
-// Load is session.Store's.
+// Load implements session.Store.
 func (t store) Load(ctx context.Context, c session.Claim) (l session.Loaded, err error) {
 	err = t.Transact(ctx, time.Time{}, func(tx Tx) error {
 		s, err := fenced(ctx, tx, c)
@@ -240,7 +240,7 @@ func (t store) Load(ctx context.Context, c session.Claim) (l session.Loaded, err
 	return l, err
 }
 
-// loadedOf is what a row tells of a session.
+// loadedOf returns the part of a loaded session that is in its row.
 func loadedOf(s *Session) session.Loaded {
 	return session.Loaded{SessionID: s.ID, Kind: s.Kind, ChannelState: s.ChannelState, Initiator: s.Initiator, Revision: s.Revision, Snapshots: s.Snapshots}
 }
@@ -269,7 +269,7 @@ func loaded(ctx context.Context, tx Tx, s *Session) (l session.Loaded, err error
 	return l, err
 }
 
-// Look is session.Store's.
+// Look implements session.Store.
 func (t store) Look(ctx context.Context, id session.SessionID) (l session.Loaded, found bool, err error) {
 	err = t.Transact(ctx, time.Time{}, func(tx Tx) error {
 		s, err := tx.Session(ctx, id)
@@ -286,7 +286,7 @@ func (t store) Look(ctx context.Context, id session.SessionID) (l session.Loaded
 	return l, found, err
 }
 
-// Begin is session.Store's.
+// Begin implements session.Store.
 func (t store) Begin(ctx context.Context, c session.Claim, delivery string) (attempt int, err error) {
 	err = t.onDelivery(ctx, c, delivery, 0, time.Time{}, func(_ Tx, _ *Session, d *Delivery) error {
 		d.Attempts++
@@ -296,8 +296,8 @@ func (t store) Begin(ctx context.Context, c session.Claim, delivery string) (att
 	return attempt, err
 }
 
-// onDelivery changes an unsettled delivery of a claimed session, whose attempt is the one
-// given unless that is 0.
+// onDelivery changes an unsettled delivery of a claimed session. The delivery's attempt must be the
+// given one, unless that is 0.
 func (t store) onDelivery(ctx context.Context, c session.Claim, delivery string, attempt int, now time.Time,
 	f func(Tx, *Session, *Delivery) error, others ...session.SessionID) error {
 	ids := append(others, c.SessionID)
@@ -328,7 +328,7 @@ func compareIDs(a, b session.SessionID) int {
 	return cmp.Or(strings.Compare(a.Tenant, b.Tenant), strings.Compare(a.Session, b.Session))
 }
 
-// Commit is session.Store's.
+// Commit implements session.Store.
 func (t store) Commit(ctx context.Context, c session.Claim, change session.Commit) error {
 	for _, child := range change.Children {
 		if child.SessionID() == c.SessionID {
@@ -364,7 +364,7 @@ func (t store) Commit(ctx context.Context, c session.Claim, change session.Commi
 	}, children...)
 }
 
-// commitRest makes what a commit has beside the delivery and its session.
+// commitRest makes the parts of a commit other than the delivery and its session.
 func commitRest(ctx context.Context, tx Tx, c session.Claim, change session.Commit) error {
 	for _, key := range slices.Sorted(maps.Keys(change.Puts)) {
 		if err := tx.PutValue(ctx, c.SessionID, key, change.Puts[key], change.At); err != nil {
@@ -389,7 +389,7 @@ func commitRest(ctx context.Context, tx Tx, c session.Claim, change session.Comm
 	return nil
 }
 
-// Records are what a commit writes to the storage that its store holds.
+// Records returns what a commit writes to the storage that its store holds.
 func Records(change session.Commit) []storage.Change {
 	changes := make([]storage.Change, len(change.Writes))
 	for i, w := range change.Writes {
@@ -398,7 +398,7 @@ func Records(change session.Commit) []storage.Change {
 	return changes
 }
 
-// settled notes that a delivery is done with.
+// settled marks a delivery as settled.
 func settled(s *Session, d *Delivery, state session.DeliveryState, turnID string, at time.Time, told bool) {
 	d.State, d.SettledAt, d.NotBefore = state, millis(at), time.Time{}
 	d.Outcome = session.Outcome{Delivery: d.DeliveryID(), Seq: d.Seq, State: state, Attempt: d.Attempts, TurnID: turnID}
@@ -409,7 +409,7 @@ func settled(s *Session, d *Delivery, state session.DeliveryState, turnID string
 	s.UpdatedAt = d.SettledAt
 }
 
-// Fail is session.Store's.
+// Fail implements session.Store.
 func (t store) Fail(ctx context.Context, c session.Claim, f session.Failure) error {
 	return t.onDelivery(ctx, c, f.Delivery, f.Attempt, f.At, func(_ Tx, s *Session, d *Delivery) error {
 		switch {
@@ -426,7 +426,7 @@ func (t store) Fail(ctx context.Context, c session.Claim, f session.Failure) err
 	})
 }
 
-// Applied is session.Store's.
+// Applied implements session.Store.
 func (t store) Applied(ctx context.Context, id session.DeliveryID, at time.Time) error {
 	return t.Transact(ctx, time.Time{}, func(tx Tx) error {
 		return mark(ctx, tx, id, func(d *Delivery) bool {
@@ -436,7 +436,7 @@ func (t store) Applied(ctx context.Context, id session.DeliveryID, at time.Time)
 	}, id.SessionID)
 }
 
-// Notified is session.Store's.
+// Notified implements session.Store.
 func (t store) Notified(ctx context.Context, c session.Claim, n session.Notice) error {
 	if t.shortcut != nil {
 		return t.shortcut.Notified(ctx, c, n)
@@ -457,7 +457,7 @@ func (t store) Notified(ctx context.Context, c session.Claim, n session.Notice) 
 	}, c.SessionID)
 }
 
-// mark changes a delivery, if it can be so marked.
+// mark changes a delivery, if f reports that the change applies.
 func mark(ctx context.Context, tx Tx, id session.DeliveryID, f func(*Delivery) bool) error {
 	d, err := tx.Delivery(ctx, id)
 	if err != nil || d == nil || !f(d) {
@@ -466,7 +466,7 @@ func mark(ctx context.Context, tx Tx, id session.DeliveryID, f func(*Delivery) b
 	return tx.PutDelivery(ctx, d)
 }
 
-// History is session.Store's.
+// History implements session.Store.
 func (t store) History(ctx context.Context, id session.SessionID, before int64, limit int) (all []session.Accepted, err error) {
 	err = t.Transact(ctx, time.Time{}, func(tx Tx) error {
 		rows, err := tx.History(ctx, id, before, limit)
@@ -479,7 +479,7 @@ func (t store) History(ctx context.Context, id session.SessionID, before int64, 
 	return all, err
 }
 
-// Erase is session.Store's.
+// Erase implements session.Store.
 func (t store) Erase(ctx context.Context, id session.SessionID, now time.Time) (epoch int64, err error) {
 	err = t.Transact(ctx, now, func(tx Tx) error {
 		epoch = 0

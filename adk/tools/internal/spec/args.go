@@ -6,7 +6,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/internal/jsontree"
 )
 
-// Arg is an argument of a tool, with what its schema says of it.
+// Arg is an argument of a tool, with its part of the schema.
 type Arg struct {
 	name     string
 	required bool
@@ -21,15 +21,15 @@ func arg(name, kind, about string) Arg {
 	return a
 }
 
-// Text is a text.
+// Text is a string argument.
 func Text(name, about string) Arg { return arg(name, "string", about).with("maxLength", maxText) }
 
-// Word is a text of a closed list.
+// Word is a string argument with a closed list of values.
 func Word(name, about string, words ...string) Arg {
 	return arg(name, "string", about).with("enum", words)
 }
 
-// Number is a number.
+// Number is a number argument.
 func Number(name, about string) Arg { return arg(name, "number", about) }
 
 // Int is a whole number from least to most.
@@ -37,23 +37,23 @@ func Int(name, about string, least, most int) Arg {
 	return arg(name, "integer", about).with("minimum", least).with("maximum", most)
 }
 
-// Bool is true or false.
+// Bool is a boolean argument.
 func Bool(name, about string) Arg { return arg(name, "boolean", about) }
 
-// Anything is any JSON value.
+// Anything is an argument with any JSON value.
 func Anything(name, about string) Arg { return arg(name, "", about) }
 
-// TextList is a list of texts.
+// TextList is an argument with a list of strings.
 func TextList(name, about string) Arg {
 	return arg(name, "array", about).with("maxItems", MaxList).
 		with("items", map[string]any{"type": "string", "maxLength": maxText})
 }
 
-// maxSteps is how many operations a chain has at most.
+// maxSteps is the greatest number of operations of a chain.
 const maxSteps = 100
 
-// Chain is a list of operations: objects that name theirs under op and have arguments
-// of their own beside it.
+// Chain is a list of operations: objects with the operation's name under op, and its arguments next
+// to that.
 func Chain(name, about string) Arg {
 	return arg(name, "array", about).with("maxItems", maxSteps).with("items", map[string]any{
 		"type": "object", "required": []string{"op"}, "additionalProperties": true,
@@ -61,16 +61,16 @@ func Chain(name, about string) Arg {
 	})
 }
 
-// Required makes the argument one that has to be given.
+// Required makes the argument required.
 func (a Arg) Required() Arg { a.required = true; return a }
 
-// Default is the value of the argument where it is not given.
+// Default sets the value of the argument if it is not given.
 func (a Arg) Default(value any) Arg { return a.with("default", value) }
 
-// Within bounds a number, both ends included.
+// Within bounds a number, including both ends.
 func (a Arg) Within(least, most float64) Arg { return a.with("minimum", least).with("maximum", most) }
 
-// NotEmpty asks for a text of one character at least.
+// NotEmpty requires a text of at least one character.
 func (a Arg) NotEmpty() Arg { return a.with("minLength", 1) }
 
 func (a Arg) with(keyword string, value any) Arg {
@@ -82,7 +82,7 @@ func (a Arg) with(keyword string, value any) Arg {
 	return a
 }
 
-// schemaOf is the schema of an object with the arguments.
+// schemaOf returns the schema of an object with the arguments.
 func schemaOf(args []Arg) json.RawMessage {
 	properties, required := &jsontree.Object{}, []any{}
 	for _, a := range args {

@@ -6,7 +6,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/internal/jsontree"
 )
 
-// JSON reads the text of an argument.
+// JSON parses the text of an argument.
 func JSON(text string) (any, error) {
 	value, err := jsontree.Parse(text, MaxDepth)
 	if err != nil {
@@ -15,7 +15,7 @@ func JSON(text string) (any, error) {
 	return value, nil
 }
 
-// List reads the text of an argument that has to be a list.
+// List parses the text of an argument that has to be a list.
 func List(text string) ([]any, error) {
 	value, err := JSON(text)
 	if err != nil {
@@ -31,7 +31,7 @@ func List(text string) ([]any, error) {
 	return list, nil
 }
 
-// Object reads the text of an argument that has to be an object.
+// Object parses the text of an argument that has to be an object.
 func Object(text string) (*jsontree.Object, error) {
 	value, err := JSON(text)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/canonical"
 )
 
-// Digits is a number as ECMAScript prints it.
+// Digits writes a number as ECMAScript prints it.
 func Digits(f float64) string {
 	switch {
 	case math.IsNaN(f):
@@ -21,8 +21,8 @@ func Digits(f float64) string {
 	return string(canonical.AppendNumber(nil, f))
 }
 
-// Fixed is a number with so many decimals, as ECMAScript's toFixed: exact ties go away
-// from zero (BAT-5).
+// Fixed writes a number with a number of decimals, as ECMAScript's toFixed does: exact ties round
+// away from zero (BAT-5).
 func Fixed(f float64, decimals int) string {
 	if math.Abs(f) >= 1e21 || math.IsNaN(f) {
 		return Digits(f)
@@ -34,17 +34,17 @@ func Fixed(f float64, decimals int) string {
 	return text
 }
 
-// Round is the number nearest to f with so many decimals.
+// Round rounds a number to a number of decimals.
 func Round(f float64, decimals int) float64 {
 	rounded, err := strconv.ParseFloat(Fixed(f, decimals), 64)
 	if err != nil {
-		return f // no finite number
+		return f // not a finite number
 	}
 	return rounded
 }
 
-// Precise is the number nearest to f with so many significant digits, as ECMAScript's
-// toPrecision reads back.
+// Precise rounds a number to a number of significant digits, as if ECMAScript's toPrecision were
+// read back.
 func Precise(f float64, digits int) float64 {
 	if f == 0 || math.IsInf(f, 0) || math.IsNaN(f) {
 		return f
@@ -53,16 +53,16 @@ func Precise(f float64, digits int) float64 {
 	return rounded
 }
 
-// Scientific is a number as a mantissa with so many decimals and an exponent of ten.
+// Scientific returns a number as a mantissa, with a number of decimals, and an exponent of ten.
 func Scientific(f float64, decimals int) (mantissa string, exponent int) {
 	mantissa, power, _ := strings.Cut(strconv.FormatFloat(awayFromTie(f, 'e', decimals), 'e', decimals, 64), "e")
 	exponent, _ = strconv.Atoi(power)
 	return mantissa, exponent
 }
 
-// awayFromTie is f, or the next number away from zero where f lies exactly between two
-// numbers of so many decimals: package strconv would round it to the even one. A tie
-// has no digit behind its 5, and 22 digits more than that are beyond a float64.
+// awayFromTie returns f. If f lies exactly between two numbers with that many decimals, it returns
+// the next float64 away from zero instead, because package strconv would round a tie to even. A tie
+// has only zeros after its 5; checking 22 digits is enough for a float64.
 func awayFromTie(f float64, format byte, decimals int) float64 {
 	const beyond = 22
 	text := strconv.FormatFloat(f, format, decimals+1+beyond, 64)

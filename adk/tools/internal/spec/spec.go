@@ -1,6 +1,6 @@
-// Package spec makes tools of what a battery knows of them: a name, a description,
-// arguments, and a function from arguments to words. It holds what is true of all of
-// them: errors of the work are answers (BAT-2), and answers have a bound (BAT-4).
+// Package spec makes tools from what a battery provides: a name, a description, arguments, and a
+// function from arguments to text. It contains the rules for all of them: errors of the work are
+// answers (BAT-2), and answers are bounded (BAT-4).
 package spec
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/internal/jsontree"
 )
 
-// The bounds of arguments and answers (BAT-4).
+// The limits of arguments and answers (BAT-4).
 const (
 	maxText   = 1_000_000 // code points of a text
 	MaxList   = 100_000   // items of a list
@@ -22,28 +22,28 @@ const (
 	maxError  = 4 << 10   // bytes of an error as an answer
 )
 
-// Tool is a tool of a battery.
+// Tool describes a tool of a battery.
 type Tool struct {
 	Name, Description string
 	Args              []Arg
-	// Writes says that the tool changes what a storage holds.
+	// Writes says that the tool changes the storage.
 	Writes bool
-	// JSON says that answers are JSON, for executors that make artifacts of them (BAT-7).
+	// JSON says that answers are JSON, so that executors make JSON artifacts of them (BAT-7).
 	JSON bool
-	// Answer does the work. Its error is an answer too, unless the turn was aborted or
-	// the context has ended: then it is returned as it is (BAT-2).
+	// Answer does the work. Its error becomes an answer too. If the turn was aborted or ctx is
+	// done, however, the error is returned unchanged (BAT-2).
 	Answer func(ctx context.Context, c Call) (string, error)
 }
 
 // Call is one call of a tool.
 type Call struct {
-	// DC is the dispatch in which it runs.
+	// DC is the dispatch in which the tool runs.
 	DC   *adk.DispatchContext
 	args map[string]any
 }
 
-// Make makes the tool (BAT-1). It panics where the tool is not well described, which
-// its first test shows.
+// Make makes the tool (BAT-1). It panics if the description of the tool is invalid, which the
+// tool's first test shows.
 func (t Tool) Make() *adk.Tool {
 	init := adk.ToolInit{
 		Name: t.Name, Description: t.Description, InputSchema: schemaOf(t.Args), Effect: adk.EffectReads, Handler: t.handle,
@@ -77,17 +77,17 @@ func (t Tool) handle(ctx context.Context, dc *adk.DispatchContext, args map[stri
 	return adk.Text(strings.ToValidUTF8(answer, "\uFFFD")), nil
 }
 
-// Indented is a value of package jsontree as an answer, with so many blanks a level. One that
-// is too long for an answer is not written to its end: what nests deeply would be hundreds of
-// times its argument.
+// Indented writes a value of package jsontree as an answer, with indent blanks a level. It stops as
+// soon as the text is too long for an answer, since indenting deeply nested values could make it
+// hundreds of times as long as the argument.
 func Indented(value any, indent int) string {
 	return string(jsontree.AppendIndentUpTo(nil, value, indent, maxAnswer))
 }
 
-// errorText is an error as an answer: a text that begins with "Error".
+// errorText returns an error as an answer, a text that begins with "Error".
 func errorText(err error) string {
 	text := err.Error()
-	if len(text) > maxError { // it has an argument in it
+	if len(text) > maxError { // it may quote a whole argument
 		text = strings.ToValidUTF8(text[:maxError], "") + "…"
 	}
 	if strings.HasPrefix(text, "Error") {
@@ -96,25 +96,25 @@ func errorText(err error) string {
 	return "Error: " + text
 }
 
-// Has reports whether an argument was given, or has a default.
+// Has reports whether an argument was given or has a default.
 func (c Call) Has(name string) bool { _, has := c.args[name]; return has }
 
-// Any is an argument as it is; nil if it was not given.
+// Any returns an argument unchanged; nil if it was not given.
 func (c Call) Any(name string) any { return c.args[name] }
 
-// Text is a text argument, empty if it was not given.
+// Text returns a text argument; empty if it was not given.
 func (c Call) Text(name string) string { return TextOf(c.args[name]) }
 
-// Number is a number argument, 0 if it was not given.
+// Number returns a number argument; 0 if it was not given.
 func (c Call) Number(name string) float64 { n, _ := NumberOf(c.args[name]); return n }
 
-// Int is an integer argument, 0 if it was not given.
+// Int returns an integer argument; 0 if it was not given.
 func (c Call) Int(name string) int { return int(c.Number(name)) }
 
-// Bool is a truth argument, false if it was not given.
+// Bool returns a boolean argument; false if it was not given.
 func (c Call) Bool(name string) bool { b, _ := c.args[name].(bool); return b }
 
-// Items are the texts of a list argument.
+// Items returns the texts of a list argument.
 func (c Call) Items(name string) []string {
 	list, _ := c.args[name].([]any)
 	items := make([]string, len(list))
@@ -124,7 +124,7 @@ func (c Call) Items(name string) []string {
 	return items
 }
 
-// Steps are the operations of a chain: objects.
+// Steps returns the operations of a chain.
 func (c Call) Steps(name string) []map[string]any {
 	list, _ := c.args[name].([]any)
 	steps := make([]map[string]any, len(list))
@@ -134,10 +134,10 @@ func (c Call) Steps(name string) []map[string]any {
 	return steps
 }
 
-// TextOf is a value as text, empty for what is none.
+// TextOf returns a value that is text; empty for any other value.
 func TextOf(v any) string { s, _ := v.(string); return s }
 
-// CSVField is a text as a field of CSV, in quotes where it needs them.
+// CSVField writes a text as a field of CSV, in quotes if necessary.
 func CSVField(text string) string {
 	if !strings.ContainsAny(text, ",\"\r\n") {
 		return text
@@ -145,7 +145,7 @@ func CSVField(text string) string {
 	return `"` + strings.ReplaceAll(text, `"`, `""`) + `"`
 }
 
-// NumberOf is the number that plain data holds, and whether v is one.
+// NumberOf returns the number in a value, and whether it is one.
 func NumberOf(v any) (float64, bool) {
 	switch v := v.(type) {
 	case float64:

@@ -1,5 +1,5 @@
-// Package trial runs tools as an executor does, for the tests of the batteries: inside
-// a turn, with arguments that are checked, a clock and ids that are the same each time.
+// Package trial runs tools for the tests of the batteries, in the way an executor does: within a
+// turn, with validated arguments, and with a deterministic clock and ids.
 package trial
 
 import (
@@ -13,21 +13,21 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// TB is what Check asks of a test.
+// TB is the part of testing.TB that Check needs.
 type TB interface {
 	Helper()
 	Errorf(format string, args ...any)
 }
 
-// Case is one call of a tool and what it has to answer: the row of the ledger, or what
-// the case is about; the JSON text of the arguments; and the answer. Where that holds
-// "…", anything may stand there; [ARGS] is E_INVALID_TOOL_ARGS.
+// Case is one call of a tool and its expected answer: the row of the ledger, or a description of
+// the case; the JSON text of the arguments; and the answer. In the answer, "…" matches any text;
+// [ARGS] stands for E_INVALID_TOOL_ARGS.
 type Case [3]string
 
-// ARGS is the answer of arguments that the schema refuses.
+// ARGS is the expected answer for arguments that the schema refuses.
 const ARGS = "ARGS"
 
-// Object is the JSON of arguments, given in pairs of name and value.
+// Object returns the JSON of arguments, which are given as pairs of name and value.
 func Object(pairs ...any) string {
 	m := map[string]any{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -40,7 +40,7 @@ func Object(pairs ...any) string {
 	return string(text)
 }
 
-// Check holds a tool against its cases.
+// Check runs the cases of a tool and reports the differences.
 func Check(t TB, tool *adk.Tool, cases []Case) {
 	t.Helper()
 	for _, c := range cases {
@@ -57,7 +57,7 @@ func Check(t TB, tool *adk.Tool, cases []Case) {
 	}
 }
 
-// Fits reports whether an answer is the wanted one, where "…" stands for anything.
+// Fits reports whether an answer is the wanted one, in which "…" matches any text.
 func Fits(got, want string) bool {
 	pieces := strings.Split(want, "…")
 	if len(pieces) == 1 {
@@ -79,14 +79,14 @@ func Fits(got, want string) bool {
 	return true
 }
 
-// Answer is what a tool answers to arguments: an object or the JSON text of one.
+// Answer returns a tool's answer to arguments, which are an object or the JSON text of one.
 func Answer(tool *adk.Tool, args any) (string, error) {
 	return In(context.Background(), fakes.NewStorage().Storage(), func(ctx context.Context, dc *adk.DispatchContext) (string, error) {
 		return Execute(ctx, dc, tool, args)
 	})
 }
 
-// Execute runs a tool in a dispatch and gives its words.
+// Execute runs a tool in a dispatch and returns its text.
 func Execute(ctx context.Context, dc *adk.DispatchContext, tool *adk.Tool, args any) (string, error) {
 	result, err := dc.Execute(ctx, tool, args)
 	if err != nil {
@@ -99,7 +99,7 @@ func Execute(ctx context.Context, dc *adk.DispatchContext, tool *adk.Tool, args 
 	return text.String(), nil
 }
 
-// In runs a function in the executor of a turn over a storage.
+// In runs a function in the executor of a turn on a storage.
 func In(ctx context.Context, storage adk.Storage, do func(ctx context.Context, dc *adk.DispatchContext) (string, error), watch ...Watch) (answer string, err error) {
 	config := fakes.Deterministic(adk.Config{
 		Storage: storage,
@@ -118,10 +118,10 @@ func In(ctx context.Context, storage adk.Storage, do func(ctx context.Context, d
 	return answer, err
 }
 
-// Watch is told the crossings of a run.
+// Watch is called with the crossings of a run.
 type Watch func(x *adk.Crossing)
 
-// Observe makes a Watch a probe.
+// Observe makes Watch an adk.Probe.
 func (w Watch) Observe(adk.RunInfo) adk.Observer { return watching{w} }
 
 func probes(all []Watch) []adk.Probe {
