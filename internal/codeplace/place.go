@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -293,6 +294,24 @@ func (s Stack) IsApart() bool {
 		}
 	}
 	return true
+}
+
+// StartedBy returns the path of the package whose function the goroutine runs: that of the
+// outermost call. It returns "" if the stack is deeper than a Stack can record.
+func (s Stack) StartedBy() string {
+	depth := slices.Index(s[:], 0)
+	if depth <= 0 {
+		return ""
+	}
+	path := ""
+	frames := runtime.CallersFrames(s[:depth])
+	for more := true; more; {
+		var f runtime.Frame
+		if f, more = frames.Next(); f.Function != "" && f.Function != "runtime.goexit" {
+			path = packageOf(f.Function)
+		}
+	}
+	return path
 }
 
 // Package returns the path of the package that a function is written in, or "" if it is not a

@@ -130,3 +130,17 @@ func TestOneEntryForAllTools(t *testing.T) {
 		assert.NotContains(t, b.Text, "so it is with")
 	}
 }
+
+// An entry that stands for several counts the schedules of them all, each once.
+func TestOneEntryCountsAllItsSchedules(t *testing.T) {
+	breach := func(code string, numbers ...int) Breach {
+		b := Breach{Violation: property.Violation{Invariant: "what writes is done once", Text: "it ran 2 times"}, Code: []string{code}}
+		b.shownBy(numbers...)
+		return b
+	}
+	x := &Exploration{Violations: []Breach{breach("a", 7), breach("b", 3), breach("a", 9, 8, 7), breach("a", 2)}}
+	x.withoutTwins()
+	require.Len(t, x.Violations, 2)
+	assert.Equal(t, []int{2, 7, 8, 9}, x.Violations[0].numbers)
+	assert.Equal(t, []int{4, 1}, []int{x.Violations[0].Schedules, x.Violations[1].Schedules})
+}

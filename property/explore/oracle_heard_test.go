@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/adkhttp"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -181,4 +184,33 @@ func TestPlainFunctionsThatRunOnHalf(t *testing.T) {
 			assert.Contains(t, hints[0], "what model wanted was cut, and pages is asked for what it never is")
 		}
 	}
+}
+
+// A service of which a tool asks something is no model: if its answer is cut, no arguments are, whatever the
+// tool asks others for then.
+func TestAServiceWantsNoTool(t *testing.T) {
+	client := &http.Client{Transport: adkhttp.NewTransport(plainAnswers{})}
+	result := exploredAll(t, framed(func(ctx context.Context, _ string, _ func(n int) (int, error)) (string, error) {
+		said, err := got(ctx, client, "http://weather.example/oslo")
+		if err != nil || said != "load of /oslo" {
+			said = "the weather is not known"
+		}
+		_, err = adk.Ask(ctx, "audit", said, func(context.Context, string) (string, error) { return "noted", nil }, adk.AskOptions{Effect: adk.EffectReads})
+		return said, err
+	}))
+	assert.Empty(t, breaches(result.Hints, "a tool is given what the model wanted"), "%s", result)
+}
+
+// What a tool gives in place of the usual is shown from where the two differ.
+func TestLessIsShownWhereItDiffers(t *testing.T) {
+	const lead = `{"orders":["the first of all orders, which is a long one","the second"],`
+	result := exploredAll(t, framed(func(_ context.Context, _ string, page func(n int) (int, error)) (string, error) {
+		if _, err := page(1); err != nil {
+			return lead + `"debts":["ten"]}`, nil
+		}
+		return lead + `"debts":["ten","twenty"]}`, nil
+	}))
+	found := breaches(result.Violations, "what failed is not told as done")
+	require.Len(t, found, 1, "%s", result)
+	assert.Contains(t, found[0], `"twenty"`)
 }

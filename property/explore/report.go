@@ -76,8 +76,18 @@ type Breach struct {
 	// Run is the whole run of the schedule; nil if Stretch is empty.
 	Run *trace.Trace `json:"-"`
 
-	from candidate // the schedule that shows it first
-	last int       // the number of the last schedule that shows it
+	from    candidate // the schedule that shows it first
+	numbers []int     // the numbers of the schedules that show it, in ascending order
+}
+
+// shownBy counts schedules that show the violation, each once.
+func (f *Breach) shownBy(numbers ...int) {
+	for _, number := range numbers {
+		if at, known := slices.BinarySearch(f.numbers, number); !known {
+			f.numbers = slices.Insert(f.numbers, at, number)
+		}
+	}
+	f.Schedules = len(f.numbers)
 }
 
 // reportColumns is the line length of reports, as far as lines can be folded. go test indents them
@@ -95,10 +105,7 @@ func (x *Exploration) add(list *[]Breach, n candidate, v property.Violation) *Br
 	}
 	if at, known := x.groups[key]; known {
 		b := &(*list)[at]
-		if b.last != n.number {
-			b.Schedules++
-		}
-		b.last = n.number
+		b.shownBy(n.number)
 		return nil
 	}
 	if x.groups == nil {
@@ -140,14 +147,21 @@ func (x *Exploration) withoutTwins() {
 			said = toolSeam.ReplaceAllString(quoted.ReplaceAllString(said, "#"), "tool")
 			return b.Invariant + "\n" + numbers.ReplaceAllString(said, "#") + "\n" + strings.Join(code, "\n"), tool
 		}
-		*list = slices.DeleteFunc(*list, func(b Breach) bool {
+		var kept []Breach
+		at := map[string]int{} // the kept entries, by key
+		for _, b := range *list {
 			key, tool := keyOf(b)
-			had := tools[key] != nil
+			if i, had := at[key]; had && key != "" {
+				kept[i].shownBy(b.numbers...)
+			} else {
+				at[key] = len(kept)
+				kept = append(kept, b)
+			}
 			if key != "" && !slices.Contains(tools[key], tool) {
 				tools[key] = append(tools[key], tool)
 			}
-			return had
-		})
+		}
+		*list = kept
 		for i := range *list {
 			b := &(*list)[i]
 			if key, _ := keyOf(*b); len(tools[key]) > 1 {
@@ -176,7 +190,7 @@ func (f *Breach) crossings() (all []adk.Crossing) {
 // breach returns the entry for a violation by a schedule, with how to see it again.
 func (x *Exploration) breach(n candidate, v property.Violation) Breach {
 	s := n.schedule()
-	f := Breach{Schedule: s, Found: n.number, Schedules: 1, Violation: v, from: n, last: n.number,
+	f := Breach{Schedule: s, Found: n.number, Schedules: 1, Violation: v, from: n, numbers: []int{n.number},
 		Test: fmt.Sprintf(x.test, s)}
 	if x.command != "" {
 		f.Command = x.command + " --only '" + s.String() + "'"

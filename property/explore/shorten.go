@@ -57,7 +57,7 @@ func (s *shortening) try(shorter turn.Schedule) bool {
 		if groupOf(v) == s.key {
 			n.number = s.best.Found
 			found := s.e.result.breach(n, v)
-			found.Schedules, found.last = s.best.Schedules, s.best.last
+			found.Schedules, found.numbers = s.best.Schedules, s.best.numbers
 			*s.best = found
 			return true
 		}

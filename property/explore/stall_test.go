@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -645,4 +646,27 @@ func TestGoroutinesThatForkAndWait(t *testing.T) {
 		return adk.Config{Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NewStorage().Storage()}, adk.RawTurn{SystemPrompt: "Help."}
 	}}, explore.Options{Faults: []turn.FaultKind{turn.AskSlow}, UsualInput: true})
 	assert.Empty(t, x.Violations, "%s", x)
+}
+
+// A write that is sent again under another idempotency key each time is done twice, and the report says that
+// the keys differ: the code does send one.
+func TestAnotherKeyEachTimeIsSaid(t *testing.T) {
+	for key, text := range map[bool]string{true: "pay was asked 2 times to write the same, each time with another idempotency key;", false: "pay was asked 2 times to write the same;"} {
+		subject := turn.Subject{Name: "till", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+			run := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				err := errors.New("not tried")
+				for try := 0; try < 2 && err != nil; try++ {
+					o := adk.AskOptions{Effect: adk.EffectWrites}
+					if key {
+						o.Key = fmt.Sprint("try ", try)
+					}
+					_, err = adk.Ask(ctx, "pay", 40, func(context.Context, int) (bool, error) { return true, nil }, o)
+				}
+				return errors.Join(err, dc.Ack())
+			}
+			return adk.Config{Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NewStorage().Storage()}, adk.RawTurn{SystemPrompt: "Help."}
+		}}
+		result := explored(t, subject, explore.Options{Faults: []turn.FaultKind{turn.AskLost}, UsualInput: true})
+		assert.NotEmpty(t, says(result, text), "%s", result)
+	}
 }

@@ -133,6 +133,8 @@ func (a *attempt) knowAsker(step adk.Step) {
 	case step.Kind == adk.KindCall:
 	case step.Kind.Class() != adk.ClassOperation || step.Phase == adk.Done:
 		return
+	case here.IsApart() && !apart && here.StartedBy() == "net/http": // reads the body of a request
+		return
 	}
 	id := watchdog.ID()
 	a.mu.Lock()

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -371,4 +373,35 @@ func TestGoroutinesSayTheirSchedule(t *testing.T) {
 	}}, explore.Options{Faults: []turn.FaultKind{turn.AskRefused}, UsualInput: true})
 	require.NotEmpty(t, headings)
 	assert.Regexp(t, `"adkreplay-schedule": "ask-refused@\d+"`, headings[0])
+}
+
+// net/http reads the body of a request on a goroutine of its own: user code has started none.
+func TestTheClientsGoroutineIsNotUserCode(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }))
+	defer server.Close()
+	address := strings.TrimPrefix(server.URL, "http://")
+	subject := turn.Subject{Name: "uploads", Open: func(context.CancelCauseFunc) turn.Instance {
+		base := &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, network, address)
+		}}
+		client := &http.Client{Transport: adkhttp.NewTransport(base)}
+		run := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			body := io.NopCloser(strings.NewReader("a file")) // has no copy to read again
+			req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://files.example/", body)
+			if err != nil {
+				return err
+			}
+			req.ContentLength = int64(len("a file"))
+			resp, err := client.Do(req)
+			if err != nil {
+				return err
+			}
+			_, err = io.Copy(io.Discard, resp.Body)
+			return errors.Join(err, resp.Body.Close(), dc.Ack())
+		}
+		return turn.Instance{Config: adk.Config{Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NewStorage().Storage()},
+			Raw: adk.RawTurn{SystemPrompt: "Help."}, Close: base.CloseIdleConnections}
+	}}
+	result := explored(t, subject, explore.Options{Faults: []turn.FaultKind{turn.AskUnavailable}, UsualInput: true})
+	assert.NotContains(t, strings.Join(result.NotCovered, "\n"), "goroutines of user code", "%s", result)
 }

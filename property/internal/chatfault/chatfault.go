@@ -78,6 +78,12 @@ func (f Fault) Break(a Answer) (_ Answer, broken bool) {
 	return a, true
 }
 
+// WantsTool reports whether the answer's message calls a tool.
+func (a Answer) WantsTool() bool {
+	m := messageIn(a.events())
+	return m != nil && len(m.calls) > 0
+}
+
 // message is what the forms have in common. Of several choices it is the first.
 type message struct {
 	calls []*call

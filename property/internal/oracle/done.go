@@ -38,8 +38,8 @@ func partTold(r, undisturbed *Run) []exhibit {
 		}
 		if later := r.gaveOtherFiguresUnasked(r.toolOf(x.Call), undisturbed); later > 0 {
 			mine, usual, _ := r.gave(later, undisturbed)
-			return []exhibit{r.exhibit(&r.Crossings[r.calls[later].ended], "%s had failed, and %s gives the usual words with other figures, %s in the place of %s, and asks nobody for them", f.Of, r.calls[later].seam,
-				safetext.Said(Text(mine), longestClip), safetext.Said(Text(usual), longestClip))}
+			gives, usually := safetext.Excerpts(Text(mine), Text(usual), longestClip)
+			return []exhibit{r.exhibit(&r.Crossings[r.calls[later].ended], "%s had failed, and %s gives the usual words with other figures, %s in the place of %s, and asks nobody for them", f.Of, r.calls[later].seam, gives, usually)}
 		}
 		if r.tells(x.Seq, undisturbed) {
 			continue
@@ -60,13 +60,13 @@ func partTold(r, undisturbed *Run) []exhibit {
 				with = "a part of the usual words"
 			}
 			if with != "" { // which words are missing differs from run to run, and the mistake is one
-				return []exhibit{r.exhibit(x, "%s failed, and %s gives what is left as if that were all: nobody was told\nit gives %s, %s in the place of %s", f.Of, r.calls[tool].seam, with,
-					safetext.Said(Text(mine), longestClip), safetext.Said(Text(usual), longestClip))}
+				gives, usually := safetext.Excerpts(Text(mine), Text(usual), longestClip)
+				return []exhibit{r.exhibit(x, "%s failed, and %s gives what is left as if that were all: nobody was told\nit gives %s, %s in the place of %s", f.Of, r.calls[tool].seam, with, gives, usually)}
 			}
 		} else if tool == 0 {
 			if mine, usual, with := r.heardLess(x, undisturbed); mine != nil {
-				return []exhibit{r.exhibit(x, "%s failed, and the tool %s gives what is left as if that were all: nobody was told\nit gives %s, %s in the place of %s", f.Of, mine.Tool, with,
-					safetext.Said(mine.Text, longestClip), safetext.Said(usual.Text, longestClip))}
+				gives, usually := safetext.Excerpts(mine.Text, usual.Text, longestClip)
+				return []exhibit{r.exhibit(x, "%s failed, and the tool %s gives what is left as if that were all: nobody was told\nit gives %s, %s in the place of %s", f.Of, mine.Tool, with, gives, usually)}
 			}
 		}
 		switch said, usual := r.said(), undisturbed.said(); {

@@ -115,8 +115,8 @@ func saysNothing(text string) bool {
 
 // askedOnHalf finds an ask, after a model's call of a tool was cut and before the model is asked
 // again, that the undisturbed run does not make, although it makes asks of the same kind there: a
-// tool may have run on half of its arguments. It is silent if tools of the engine ran, as their
-// arguments are seen.
+// tool may have run on half of its arguments. It is silent if the undisturbed answer calls no tool,
+// as that of any other service, and if tools of the engine ran, as their arguments are seen.
 func askedOnHalf(r, undisturbed *Run) []exhibit {
 	if r.executes() > 0 || undisturbed.executes() > 0 {
 		return nil
@@ -125,8 +125,9 @@ func askedOnHalf(r, undisturbed *Run) []exhibit {
 		if !slices.Contains(cutsArguments, f.Kind) || f.Op == 0 || r.asks()[f.Op] == nil {
 			continue
 		}
-		usual := undisturbed.askedBehind(sameButForIDs(r.asks()[f.Op].begun))
-		if len(usual) == 0 {
+		same := sameButForIDs(r.asks()[f.Op].begun)
+		usual := undisturbed.askedBehind(same)
+		if len(usual) == 0 || !undisturbed.wantsTool(same) {
 			continue
 		}
 		for _, x := range r.askedBehind(func(begun *adk.Crossing) bool { return begun.Op == f.Op }) {
@@ -136,6 +137,24 @@ func askedOnHalf(r, undisturbed *Run) []exhibit {
 		}
 	}
 	return nil
+}
+
+// wantsTool reports whether the answer to the first ask for which is holds calls a tool.
+func (r *Run) wantsTool(is func(begun *adk.Crossing) bool) bool {
+	var first *adk.Crossing
+	var answer chatfault.Answer
+	for i := range r.Crossings {
+		switch x := &r.Crossings[i]; {
+		case first == nil && x.Kind == adk.KindAsk && x.Phase == adk.Begin && is(x):
+			first, answer.HTTP = x, httpform.IsRequest(x.JSON)
+		case first == nil || x.Op != first.Op:
+		case x.Kind == adk.KindPiece:
+			answer.Pieces = append(answer.Pieces, adk.Piece{Value: x.JSON, Open: x.Flag})
+		case x.Kind == adk.KindAsk && x.Phase == adk.Done:
+			answer.Value = x.JSON
+		}
+	}
+	return answer.WantsTool()
 }
 
 // askedBehind returns the asks after the end of the first ask for which is holds, up to the next

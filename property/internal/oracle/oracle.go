@@ -735,7 +735,11 @@ func doneTwice(r, undisturbed *Run) (found []exhibit) {
 			}
 			seam, said := x.Seam, fmt.Sprintf("%s ran %d times with equal arguments; crossing %d began the first", x.Seam, len(all), all[0].Seq)
 			if x.Kind != adk.KindCall {
-				seam, said = r.calls[x.Call].seam, fmt.Sprintf("%s was asked %d times to write the same; crossing %d was the first time", x.Name, len(all), all[0].Seq)
+				key := ""
+				if hasKey(x.Crossing) && hasKey(all[0].Crossing) {
+					key = ", each time with another idempotency key"
+				}
+				seam, said = r.calls[x.Call].seam, fmt.Sprintf("%s was asked %d times to write the same%s; crossing %d was the first time", x.Name, len(all), key, all[0].Seq)
 			}
 			found = append(found, exhibit{x.Seq, seam.String(), said})
 			break
@@ -743,6 +747,9 @@ func doneTwice(r, undisturbed *Run) (found []exhibit) {
 	}
 	return found
 }
+
+// hasKey reports whether an ask has an idempotency key.
+func hasKey(x *adk.Crossing) bool { return x.Key != "" || httpform.HasKey(string(x.JSON)) }
 
 // who returns the name of what is asked to write, or of the tool that writes.
 func who(x *adk.Crossing) string { return x.Name + x.Seam.Name }
