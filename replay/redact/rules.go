@@ -22,7 +22,9 @@ package redact
 // # Texts found by a path
 //
 // A text of eight bytes or more that a path finds is a secret from then on: it is also replaced in
-// texts, names and streams for which there is no path or pattern. What was written before stays.
+// texts, names and streams for which there is no path or pattern. What was written before stays. A
+// shorter text, such as the last four digits of a card, is replaced only where a path finds it,
+// because it may occur anywhere: give it a pattern if the turn repeats it.
 // The next turn may begin with what this turn said. A recorder that knows which turns belong to one
 // conversation (RecordOptions.Conversation; a host's sessions are conversations) looks for the
 // secret there too. Otherwise, and in another process, only the run itself knows what it found:
@@ -60,7 +62,8 @@ package redact
 // placeholder that changes such a verdict causes a divergence in a replay.
 //
 // What live code counts, it counts on the placeholders: the length of a text, its tokens, and so
-// what a budget admits. If that changes a decision, a replay of the same code differs, and its
+// what a budget admits. What it cuts out of a secret, such as its last four digits, it cuts out of
+// the placeholder. If that changes a decision, a replay of the same code differs, and its
 // report says that this may be the reason. Traces with a budget near its limit are better recorded
 // from data that need no redaction.
 //
