@@ -575,6 +575,9 @@ func (g Goroutine) Innermost() string {
 	return at.String() + ", called by " + g.Stack[users].String()
 }
 
+// IsInUserCode reports whether user code is on the goroutine's stack.
+func (g Goroutine) IsInUserCode() bool { return slices.ContainsFunc(g.Stack, Frame.isUsers) }
+
 // userCalls are the innermost calls of user code on the goroutine's stack.
 func (g Goroutine) userCalls() string {
 	var calls []string
