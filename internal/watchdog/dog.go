@@ -572,6 +572,9 @@ func (g Goroutine) Innermost() string {
 	return at.String() + ", called by " + g.Stack[users].String()
 }
 
+// IsInUserCode reports whether user code is on the goroutine's stack.
+func (g Goroutine) IsInUserCode() bool { return slices.ContainsFunc(g.Stack, Frame.isUsers) }
+
 // userCalls returns the innermost calls of user code on the goroutine's stack.
 func (g Goroutine) userCalls() string {
 	var calls []string

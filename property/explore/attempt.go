@@ -49,8 +49,10 @@ type attempt struct {
 	forever bool // the fault is a world that always gives the same answer (turn.AskAgain)
 	script  *playing
 	endings bool   // check whether transactions and rows have ended, which takes a look at all goroutines
-	earlier []int  // the numbers of the goroutines that earlier runs had left open when this run began
+	earlier []int  // the numbers of the goroutines of earlier runs that were still there when this run began
 	usual   extent // extent of the undisturbed run; zero while it is not known
+	holding []int  // the asks of the undisturbed run while package sql has something open, by their crossings
+	looked  int    // how often holding was looked for in this run
 
 	scheduler *fakes.Scheduler
 	ordered   fakes.Order // calls pick
@@ -141,7 +143,8 @@ func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 	}
 	a.order.reset(n.picks, asleep, record)
 	a.script = n.script.playing()
-	a.endings = n.input.IsZero() && len(n.picks) == 0 && n.random == 0 && !n.free && (len(n.faults) == 0 || len(n.faults) == 1 && n.faults[0].within)
+	a.endings = n.input.IsZero() && len(n.picks) == 0 && n.random == 0 && !n.free && (len(n.faults) == 0 || len(n.faults) == 1 && (n.faults[0].within || a.asksHolding(&n.faults[0])))
+	a.looked = 0
 	present := newPresentRun(n)
 	a.history, a.plain, a.forever = &present.history, n.plain, n.saysTheSame()
 	a.collect, a.free = collect, n.free
@@ -187,7 +190,7 @@ func (a *attempt) run(subject turn.Subject) {
 	}
 	a.label.SetFor(a.name)
 	if a.earlier = nil; a.endings {
-		a.earlier = strays.Open(a.label, nil)
+		a.earlier = strays.Numbers(a.label)
 	}
 	config := a.instance.Config
 	clock, ok := config.Clock.(*fakes.Clock)
@@ -624,6 +627,9 @@ func (a *attempt) Tell(x *adk.Crossing) {
 		return
 	}
 	a.keep(x)
+	if a.endings && a.usual.crossings == 0 && a.following == nil && wire.Asks(x) {
+		a.noteHolding(x)
+	}
 	if a.lines != nil {
 		if wire.IsContained(x) { // the place may be that of another goroutine that came before the late one
 			a.mu.Lock()

@@ -360,3 +360,51 @@ func TestTransactionsThatEarlierRunsHaveLeftOpen(t *testing.T) {
 		assert.NotEqual(t, "opened before crossing 1", line)
 	}
 }
+
+// A transaction that code leaves open where an ask fails is found, though it ends with the context of
+// the turn. Code that rolls it back is accused of nothing, nor is a goroutine that ends it later.
+func TestTransactionsLeftOpenWhereAnAskFails(t *testing.T) {
+	t.Parallel() // it waits
+	for name, c := range map[string]struct {
+		failed  func(ctx context.Context, tx *sql.Tx) error
+		accused bool
+	}{
+		"left open":   {func(context.Context, *sql.Tx) error { return nil }, true},
+		"rolled back": {func(_ context.Context, tx *sql.Tx) error { return tx.Rollback() }, false},
+		"rolled back by another goroutine": {func(ctx context.Context, tx *sql.Tx) error {
+			go rollBackBehind(ctx, tx)
+			return nil
+		}, false},
+	} {
+		s := turn.Subject{Name: name, Open: func(context.CancelCauseFunc) turn.Instance {
+			db := sql.OpenDB(books{})
+			run := asks(func(ctx context.Context) error {
+				tx, err := db.BeginTx(ctx, nil)
+				if err != nil {
+					return err
+				}
+				if _, err := adk.Ask(ctx, "prices", "lamp", func(context.Context, string) (int, error) { return 12, nil }); err != nil {
+					return errors.Join(err, c.failed(ctx, tx))
+				}
+				return tx.Commit()
+			})
+			return turn.Instance{Config: adk.Config{Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NewStorage().Storage()},
+				Raw: adk.RawTurn{SystemPrompt: "Help."}, Close: func() { _ = db.Close() }}
+		}}
+		result := explored(t, s, explore.Options{Workers: 1, UsualInput: true, Faults: []turn.FaultKind{turn.AskRefused}})
+		if !c.accused {
+			assert.Empty(t, result.Violations, "%s: %s", name, result)
+			continue
+		}
+		if assert.Len(t, result.Violations, 1, result) {
+			assert.Contains(t, result.Violations[0].Text, "a transaction was neither committed nor rolled back")
+			assert.Regexp(t, `opened before crossing \d+, explore_test\.\S+ at \S*leaks_test\.go:\d+`, strings.Join(result.Violations[0].Code, "\n"))
+		}
+	}
+}
+
+// rollBackBehind rolls a transaction back behind the turn that began it.
+func rollBackBehind(ctx context.Context, tx *sql.Tx) {
+	<-ctx.Done()
+	_ = tx.Rollback() // package sql may have done so by then
+}

@@ -63,3 +63,21 @@ func (a *attempt) leftOpen() (all []string) {
 	slices.Sort(all)
 	return slices.Compact(all)
 }
+
+// mostLooks is how many asks of the undisturbed run are looked at for what is open meanwhile. A look
+// is expensive, and a turn may ask many thousand times.
+const mostLooks = 100
+
+// noteHolding records the ask that begins at a crossing of the undisturbed run if rows or a
+// transaction are open then.
+func (a *attempt) noteHolding(x *adk.Crossing) {
+	if a.looked++; a.looked <= mostLooks && len(strays.Open(a.label, a.earlier)) > 0 {
+		a.holding = append(a.holding, x.Seq)
+	}
+}
+
+// asksHolding reports whether a fault breaks the answer to an ask during which the undisturbed run
+// keeps rows or a transaction open. Code that gives up then may forget to end them.
+func (a *attempt) asksHolding(f *planned) bool {
+	return f.world != nil && slices.Contains(a.holding, f.world.first)
+}

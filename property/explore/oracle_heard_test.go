@@ -214,3 +214,32 @@ func TestLessIsShownWhereItDiffers(t *testing.T) {
 	require.Len(t, found, 1, "%s", result)
 	assert.Contains(t, found[0], `"twenty"`)
 }
+
+// A list that nothing was put into is null in JSON that Go writes, and says no more than an empty one. A
+// number that is null is said to be unknown, and other members say what is missing.
+func TestNullsInThePlaceOfLists(t *testing.T) {
+	for name, c := range map[string]struct {
+		usual, failed string
+		accused       bool
+	}{
+		"a list":             {`{"orders":["lamp"],"tickets":["late"]}`, `{"orders":null,"tickets":["late"]}`, true},
+		"an object":          {`[{"orders":{"lamp":2}},"<all>"]`, `[{"orders":null},"<all>"]`, true},
+		"the words of one":   {`{"orders":["lamp"],"tickets":["lamp"]}`, `{"orders":null,"tickets":["lamp"]}`, true},
+		"an empty list":      {`{"orders":[],"tickets":["lamp"]}`, `{"orders":null,"tickets":["lamp"]}`, false},
+		"a number":           {`{"price":12,"tickets":["late"]}`, `{"price":null,"tickets":["late"]}`, false},
+		"a list, with a why": {`{"orders":["lamp"],"tickets":["late"]}`, `{"orders":null,"tickets":["late"],"errors":["refused"]}`, false},
+		"no JSON":            {`orders: lamp, tickets: late`, `orders: null, tickets: late`, false},
+	} {
+		result := exploredAll(t, framed(func(_ context.Context, _ string, page func(n int) (int, error)) (string, error) {
+			if _, err := page(1); err != nil {
+				return c.failed, nil
+			}
+			return c.usual, nil
+		}))
+		found := breaches(result.Violations, "what failed is not told as done")
+		assert.Equal(t, c.accused, len(found) == 1, "%s: %s", name, result)
+		if len(found) == 1 {
+			assert.Contains(t, found[0], "it gives a part of the usual words")
+		}
+	}
+}

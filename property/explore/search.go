@@ -875,7 +875,7 @@ func (e *exploring) measure() error {
 		return fmt.Errorf("%s: the turn has not ended after %s, with nothing gone wrong: does anybody signal?", e.subject.Name, inWords(longestTurn, "crossing"))
 	}
 	for _, w := range e.workers {
-		w.usual = a.extent
+		w.usual, w.holding = a.extent, a.holding
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 type worker struct {
 	subject turn.Subject
 	usual   extent                  // of the undisturbed run; zero before that has ended
+	holding []int                   // of the undisturbed run; see attempt
 	apart   *atomic.Bool            // goroutines of user code ask
 	attempt atomic.Pointer[attempt] // atomic, since the watcher reads it too
 	lane    *lane
@@ -49,7 +50,7 @@ func (w *worker) each(next func(*attempt) bool, ran func(a *attempt, s *stall)) 
 			go w.lane.serve(w.subject, w.attempt.Load().label)
 		}
 		a := w.attempt.Load()
-		a.usual, a.apart, a.stalled = w.usual, w.apart, w.lane.stalled
+		a.usual, a.holding, a.apart, a.stalled = w.usual, w.holding, w.apart, w.lane.stalled
 		w.lane.lists <- list{a, next, ran}
 		select {
 		case goesOn := <-w.lane.done:

@@ -3,6 +3,8 @@ package zoo_test
 import (
 	"bytes"
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -286,6 +288,48 @@ var services = []family{
 		}
 		return i
 	}},
+	{"a transaction left open when a price cannot be had", true, func(broken bool) turn.Instance {
+		shelf := &shelf{}
+		db := sql.OpenDB(shelf)
+		client := clientOf(jsonOf(`{"price":12}`))
+		quote := tool("quote", adk.EffectReads, func(ctx context.Context, _ *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
+			tx, err := db.BeginTx(ctx, nil)
+			if err != nil {
+				return nil, err
+			}
+			if !broken {
+				defer func() { _ = tx.Rollback() }()
+			}
+			answer, err := asked(ctx, client)
+			defer answer.Close()
+			if err != nil {
+				return nil, err
+			}
+			var said struct{ Price int }
+			if err := json.NewDecoder(answer).Decode(&said); err != nil || said.Price == 0 {
+				return nil, errors.Join(err, errors.New("there is no price"))
+			}
+			return adk.Text(fmt.Sprint(said.Price)), tx.Commit()
+		})
+		i := agent(conversation(), func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			price, err := dc.Execute(ctx, quote, map[string]any{})
+			if err != nil {
+				return err
+			}
+			if err := say(ctx, dc, h, "m0", "It costs "+price.(*adk.Tokenizable).String()+"."); err != nil {
+				return err
+			}
+			return dc.Ack()
+		}, quote)
+		i.Close = func() { _ = db.Close() }
+		i.Check = func(r turn.Run) error {
+			if !r.Crashed && !aborted(r) && shelf.count("begun") > shelf.count("ended in time") {
+				return errors.New("only the end of the turn ends the transaction")
+			}
+			return nil
+		}
+		return i
+	}},
 	{"a day that ends during the turn", false, func(broken bool) turn.Instance {
 		storage := conversation()
 		i := agent(storage, func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -516,4 +560,34 @@ func (b *countedBody) Close() error {
 		b.open.Add(-1)
 	}
 	return b.ReadCloser.Close()
+}
+
+// shelf is a database that notes its transactions, and whether they end before their contexts do.
+type shelf struct{ tally }
+
+func (s *shelf) Connect(context.Context) (driver.Conn, error) { return onShelf{s, nil}, nil }
+func (s *shelf) Driver() driver.Driver                        { return nil }
+
+// onShelf is a connection to a shelf, or a transaction with the context that it was begun with.
+type onShelf struct {
+	*shelf
+	ctx context.Context
+}
+
+func (o onShelf) Prepare(string) (driver.Stmt, error) { return nil, errors.ErrUnsupported }
+func (o onShelf) Close() error                        { return nil }
+func (o onShelf) Begin() (driver.Tx, error)           { return nil, errors.ErrUnsupported }
+
+func (o onShelf) BeginTx(ctx context.Context, _ driver.TxOptions) (driver.Tx, error) {
+	o.note("begun")
+	return onShelf{o.shelf, ctx}, nil
+}
+
+func (o onShelf) Commit() error { return o.Rollback() }
+
+func (o onShelf) Rollback() error {
+	if o.ctx.Err() == nil {
+		o.note("ended in time")
+	}
+	return nil
 }

@@ -207,8 +207,11 @@ func (r *Run) toolOf(call int) int {
 
 // isLess reports whether text has no word that than lacks, and lacks some of its words. It ignores
 // punctuation, which may remain where words are gone, and numbers in text, which may say how much
-// is left.
+// is left. In JSON, null where than has a list or an object is no word: Go writes it for a list that
+// nothing was put into. If than has something in that list, text lacks it, although the same words
+// may stand elsewhere.
 func isLess(text, than string) bool {
+	text, misses := withoutNulls(text, than)
 	noWord := func(c rune) bool { return unicode.IsSpace(c) || unicode.IsPunct(c) }
 	isFigure := func(word string) bool { return strings.Trim(word, "0123456789") == "" }
 	has := map[string]bool{}
@@ -225,7 +228,62 @@ func isLess(text, than string) bool {
 			left--
 		}
 	}
-	return left > 0
+	return misses || left > 0
+}
+
+// withoutNulls returns text with an empty list in the place of each null where usual has a list or an
+// object, and whether one of these has anything in it. It returns text as it is unless both are
+// JSON.
+func withoutNulls(text, usual string) (filled string, misses bool) {
+	var value, usually any
+	if !strings.Contains(text, "null") || !readJSON(text, &value) || !readJSON(usual, &usually) {
+		return text, false
+	}
+	value, misses = filledIn(value, usually)
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(value) != nil {
+		return text, false
+	}
+	return b.String(), misses
+}
+
+// readJSON reads a text that is all JSON, with its numbers as they are written.
+func readJSON(text string, into *any) bool {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	return decoder.Decode(into) == nil && strings.TrimSpace(text[decoder.InputOffset():]) == ""
+}
+
+// filledIn is withoutNulls for JSON values. It changes value.
+func filledIn(value, usual any) (filled any, misses bool) {
+	fill := func(part, usual any) any {
+		part, missing := filledIn(part, usual)
+		misses = misses || missing
+		return part
+	}
+	switch usual := usual.(type) {
+	case map[string]any:
+		if value == nil {
+			return []any{}, len(usual) > 0
+		}
+		if members, ok := value.(map[string]any); ok {
+			for name, member := range members {
+				members[name] = fill(member, usual[name])
+			}
+		}
+	case []any:
+		if value == nil {
+			return []any{}, len(usual) > 0
+		}
+		if elements, ok := value.([]any); ok {
+			for i := range min(len(elements), len(usual)) {
+				elements[i] = fill(elements[i], usual[i])
+			}
+		}
+	}
+	return value, misses
 }
 
 // panicHidden finds user code that panicked, recovered, and returned as if it had not, while the

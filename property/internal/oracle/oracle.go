@@ -72,6 +72,7 @@ var oracles = []oracle{
 	{"an abort is heeded", "The caller has left, and the agent goes on at its cost.", deafToAbort, false},
 	{"who has left wants no more done", "What was to be done for a caller who has left is begun all the same: is its context handed on?", begunAfterAbort, true},
 	{"what writes is done once", "A retry repeats what had happened: a payment, a mail, a deletion.", doneTwice, false},
+	{"a request that is made again has its body", "No retry ever arrives: net/http refuses to send it.", sentWithoutBody, false},
 	{"an answer stays with what it was asked for", "Whoever reads it takes one thing for another.", mispaired, false},
 	{"a call has its result before the model is asked again", "Providers refuse a call without its result, and this conversation is stuck.", openCalls, false},
 	historyOracle,

@@ -152,15 +152,15 @@ var held = map[string]string{
 }
 
 // Unended says what package sql keeps open for goroutines with a label, except for the goroutines
-// in before. It waits for what is about to end, and returns an empty string if nothing is open.
-// Call it before the context of the run ends: that closes everything, and hides what user code
-// forgot to close.
+// in before. It waits for what is about to end, and returns an empty string if nothing is open, and
+// if another goroutine still runs user code, which may end it. Call it before the context of the
+// run ends: that closes everything, and hides what user code forgot to close.
 func Unended(label watchdog.Label, before []int) string {
 	for rest := (watchdog.Rest{}); ; rest.Pause() {
 		over := rest.IsOver()
-		open := opened(label, before)
+		open, users := opened(label, before)
 		switch {
-		case len(open) == 0:
+		case len(open) == 0, over && users:
 			return ""
 		case over:
 			return Text(watchdog.Grouped(open))
@@ -168,17 +168,33 @@ func Unended(label watchdog.Label, before []int) string {
 	}
 }
 
-// opened returns the goroutines of Unended at this moment, including those that are about to end.
-func opened(label watchdog.Label, before []int) []watchdog.Goroutine {
-	return slices.DeleteFunc(watchdog.Of(label), func(g watchdog.Goroutine) bool {
-		return !slices.Contains(openers, g.Origin.Function) || slices.Contains(before, g.ID)
-	})
+// opened returns the goroutines of Unended at this moment, including those that are about to end,
+// and whether other goroutines run user code.
+func opened(label watchdog.Label, before []int) (open []watchdog.Goroutine, users bool) {
+	for _, g := range watchdog.Of(label) {
+		switch {
+		case slices.Contains(before, g.ID):
+		case slices.Contains(openers, g.Origin.Function):
+			open = append(open, g)
+		default:
+			users = users || g.IsInUserCode()
+		}
+	}
+	return open, users
 }
 
 // Open returns the numbers of the goroutines that keep something open at this moment, except for
 // those in before.
-func Open(label watchdog.Label, before []int) (ids []int) {
-	for _, g := range opened(label, before) {
+func Open(label watchdog.Label, before []int) []int {
+	open, _ := opened(label, before)
+	return numbers(open)
+}
+
+// Numbers returns the numbers of all goroutines with a label, except for the current one.
+func Numbers(label watchdog.Label) []int { return numbers(watchdog.Of(label)) }
+
+func numbers(all []watchdog.Goroutine) (ids []int) {
+	for _, g := range all {
 		ids = append(ids, g.ID)
 	}
 	return ids
