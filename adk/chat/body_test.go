@@ -21,7 +21,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/prompt"
 )
 
-// indented is a body as a person reads it: the members in their order.
+// indented formats a body for a reader, with the members in their order.
 func indented(t *testing.T, body string) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -35,7 +35,7 @@ func holds(t *testing.T, name, body string) {
 	goldie.New(t, goldie.WithFixtureDir("testdata/bodies"), goldie.WithNameSuffix(".json")).Assert(t, name, indented(t, body))
 }
 
-// everyOption are options that say all that can be sent.
+// everyOption sets every option that is sent.
 func everyOption() chat.Options {
 	o := whole()
 	o.Temperature, o.TopP, o.FrequencyPenalty, o.PresencePenalty = new(0.5), new(1.0), new(-2.0), new(1e-7)
@@ -58,7 +58,7 @@ func everyOption() chat.Options {
 	return o
 }
 
-// REQ-2, REQ-12, OPT-4: all that can be sent, in one order.
+// REQ-2, REQ-12, OPT-4: every option is sent, always in the same order.
 func TestBodyOfEveryOption(t *testing.T) {
 	p := play(t, scene{options: everyOption(), replies: []reply{saying("A")}, tools: []*adk.Tool{weather(t), bare(t)}}).acked(t)
 	holds(t, "options", p.bodies[0])
