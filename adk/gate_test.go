@@ -104,7 +104,7 @@ func TestGateSchema(t *testing.T) {
 	assert.Equal(t, []string{"settle g refused ann", "settle g refused ann", "settle g refused ann", "settle g refused ann", "settle g resolved ann"}, with(facts(lines), "settle"))
 }
 
-// GAT-4: the order is the open event, the wait, the settlement, the close event, and the waiter's return.
+// GAT-4: the order is the wait, the open event, the settlement, the close event, and the waiter's return.
 func TestOrderOfAGate(t *testing.T) {
 	var value any
 	var err error
