@@ -40,7 +40,7 @@ func TestReportMessage(t *testing.T) {
 	assert.Empty(t, cmp.Diff(want, events))
 }
 
-// HLP-1, HLP-2: messages, thoughts and tool calls have separate ids. What reporting to a sealed stream, or without an id, returns.
+// HLP-1, HLP-2: messages, thoughts and tool calls have separate ids. Sealed streams and empty ids are refused.
 func TestStreamsAreApart(t *testing.T) {
 	lines := runTurn(t, executing(func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		must(h.ReportMessage("x", "a", true))

@@ -36,7 +36,7 @@ type seats struct {
 	entered chan string
 	mu      sync.Mutex
 	inside  int
-	most    map[string]int // the largest number of turns inside while the session's turn was, itself included
+	most    map[string]int // how many turns were inside when a session's turn began, itself included
 }
 
 func (s *seats) enter(dc *adk.DispatchContext) {

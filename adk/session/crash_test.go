@@ -169,7 +169,7 @@ func crashAt(t *testing.T, work func(*crashing), elsewhere bool, n int, seen map
 	return hit
 }
 
-// settlesOnce checks that another host settles what is left, and that the delivery comes again as a duplicate.
+// settlesOnce checks that another host settles what is left, and that delivering again gives that outcome.
 func settlesOnce(t *testing.T, w *world, next *crashing, records adk.Storage, name string) {
 	ctx := t.Context()
 	w.clock.Advance(time.Hour)

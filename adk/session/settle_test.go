@@ -1179,7 +1179,7 @@ func TestWrap(t *testing.T) {
 	assert.Empty(t, w.said("one"))
 }
 
-// SES-40: an erased tenant leaves nothing except the marks that it existed, and other tenants keep theirs.
+// SES-40: of an erased tenant only the marks of erased sessions stay. Other tenants keep what they have.
 func TestEraseTenant(t *testing.T) {
 	w := newWorld(t)
 	c := w.config(func(ctx context.Context, dc *adk.DispatchContext) error {
@@ -1296,8 +1296,8 @@ func TestEraseTenantAgain(t *testing.T) {
 	assert.Equal(t, session.Committed, deliver(t, h, delivery("three", "a")).State, "its name is free")
 }
 
-// SES-40: what a turn writes directly after its session was erased is gone when the turn is over, also
-// when the turn's end reports the erasure to its caller.
+// SES-40: what a turn writes directly after its session was erased is deleted when the turn ends. If that
+// fails, Deliver returns the error, and a second erasure deletes it.
 func TestEraseBehindATurn(t *testing.T) {
 	for _, down := range []bool{false, true} {
 		w := newWorld(t)

@@ -25,14 +25,14 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// Zones come from Go's own database, wherever the tests run.
+// TestMain makes the tests use Go's own time zone database on every machine.
 func TestMain(m *testing.M) {
 	_ = os.Setenv("ZONEINFO", filepath.Join(runtime.GOROOT(), "lib", "time", "zoneinfo.zip"))
 	os.Exit(m.Run())
 }
 
-// BAT-1: 56 tools of unique names, untrusted, not ephemeral, with an effect; equal calls
-// make tools of equal digest.
+// BAT-1: there are 56 tools with unique names, untrusted, not ephemeral, each with an effect. Equal
+// calls make tools with equal digests.
 func TestAll(t *testing.T) {
 	all, again := tools.All(tools.Options{}), tools.All(tools.Options{Times: times.Options{}})
 	require.Len(t, all, 56)
@@ -48,12 +48,12 @@ func TestAll(t *testing.T) {
 			structured += tool.Name() + " "
 		}
 	}
-	// BAT-7: those whose answers are JSON.
+	// BAT-7: the tools whose answers are JSON.
 	assert.Equal(t, "stats_describe text_analyze parse_csv parse_yaml parse_kv list_memories store_memory update_memory delete_memory "+
 		"list_retrievables store_retrievable update_retrievable delete_retrievable list_standing_instructions add_standing_instruction remove_standing_instruction ", structured)
 }
 
-// property is what a schema says of an argument.
+// property is the part of a schema that describes an argument.
 type property struct {
 	Type    string
 	Enum    []string
