@@ -108,7 +108,7 @@ func plainSQL(t *testing.T, path string) *sql.DB {
 	return raw
 }
 
-// STO-2: a row that was changed from outside is detected, whatever was changed. Other sessions' rows are returned.
+// STO-2: a row that was changed from outside is detected, whatever was changed. Other rows can still be deleted.
 func TestChangedRows(t *testing.T) {
 	for _, change := range []string{
 		"update records set body = cast(replace(cast(body as text), 'one', 'two') as blob) where pos = 1",
