@@ -44,7 +44,7 @@ func TestGrepFindsEachLine(t *testing.T) {
 	})
 }
 
-// SPL-2: when syncing the directory fails after the new entry was written, Write fails and the key has the old or the new body.
+// SPL-2: when syncing fails after the new entry was written, Write fails and the key has the old or the new body.
 func TestDirectoryThatDoesNotSettle(t *testing.T) {
 	spool, err := NewDirSpool(t.TempDir())
 	require.NoError(t, err)

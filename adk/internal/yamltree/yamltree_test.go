@@ -30,7 +30,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// BAT-4: a text that would take hundreds of bytes for each of its own is refused before it is parsed.
+// BAT-4: text whose tree would take hundreds of bytes for each of its bytes is refused before it is parsed.
 func TestSmallValuesWithoutEnd(t *testing.T) {
 	for _, text := range []string{strings.Repeat("- a: b\n", 140_000), strings.Repeat("a: b\n", 200_000), strings.Repeat("? a\n", 249_000), "[" + strings.Repeat("1,", 400_000) + "1]", strings.Repeat("[", 400_000), "[" + strings.Repeat(`{"a":1},`, 99_999) + "1]"} {
 		_, err := yamltree.Read(text, 10)
