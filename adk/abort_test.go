@@ -14,8 +14,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// triggers are the three ways to abort a turn (ABT-1); each gives what the
-// stage then returns.
+// triggers returns the three ways to abort a turn (ABT-1). Each function aborts the turn
+// and returns the error that the stage then returns.
 func triggers(cancel context.CancelCauseFunc) map[string]func(h adk.Handle) error {
 	return map[string]func(h adk.Handle) error{
 		"abort":              func(h adk.Handle) error { return h.Abort(errBoom) },
@@ -24,13 +24,13 @@ func triggers(cancel context.CancelCauseFunc) map[string]func(h adk.Handle) erro
 		"wrapped":            func(adk.Handle) error { return fmt.Errorf("gave up: %w", adk.Aborted(errBoom)) },
 		"joined aborts":      func(adk.Handle) error { return errors.Join(adk.Aborted(errBoom), adk.Aborted(nil)) },
 		"cancel and its err": func(adk.Handle) error { cancel(errBoom); return context.Canceled },
-		// ABT-13: once aborted, whatever a stage returns is part of it.
+		// ABT-13: after an abort, any error that a stage returns belongs to the abort.
 		"abort and failure": func(h adk.Handle) error { return errors.Join(h.Abort(errBoom), errors.New("half written")) },
 	}
 }
 
-// ABT-1, ABT-3, ABT-4, ABT-5, ABT-6, ABT-7, ABT-13, EVT-8: every trigger at every
-// place.
+// ABT-1, ABT-3, ABT-4, ABT-5, ABT-6, ABT-7, ABT-13, EVT-8: every trigger aborts the turn in every
+// place where user code runs.
 func TestAbortEverywhere(t *testing.T) {
 	places := map[string]struct {
 		put  func(c *adk.Config, run body)
@@ -67,7 +67,7 @@ func TestAbortEverywhere(t *testing.T) {
 				})
 				lines := runTurnIn(t, ctx, config, heard.watch(hello))
 				got := events(lines)
-				for i, line := range got { // what a stage returned is shown behind the status
+				for i, line := range got { // the error that a stage returned is shown after the status
 					if len(line) > 21 && line[:19] == "dispatchEnd aborted" {
 						got[i] = line[:21]
 					}
@@ -82,7 +82,7 @@ func TestAbortEverywhere(t *testing.T) {
 	}
 }
 
-// abortForms are all that ABT-2 takes for the package's own abort error.
+// abortForms are all errors that ABT-2 treats as the package's own abort error.
 var abortForms = map[string]error{
 	"bare code":      adk.E_TURN_ABORTED,
 	"wrapped code":   fmt.Errorf("gave up: %w", adk.E_TURN_ABORTED),
@@ -92,8 +92,8 @@ var abortForms = map[string]error{
 	"below our type": &adk.Error{Code: adk.E_TOOL_DOWNSTREAM_ERROR, Cause: adk.E_TURN_ABORTED},
 }
 
-// ABT-2, ABT-3, ABT-4: every form of the abort error aborts the turn from every
-// stage that lets it escape, wherever it came from.
+// ABT-2, ABT-3, ABT-4: every form of the abort error aborts the turn when a stage returns it,
+// whichever stage that is and wherever the error was made.
 func TestAbortErrorsFromEveryStage(t *testing.T) {
 	executes := func(run func(ctx context.Context, dc *adk.DispatchContext, abort error) error) func(c *adk.Config, abort error) {
 		return func(c *adk.Config, abort error) {
@@ -140,7 +140,7 @@ func TestAbortErrorsFromEveryStage(t *testing.T) {
 	}
 }
 
-// ABT-2: what only speaks of an abort, or has failed beside it, is a failure.
+// ABT-2: an error that only mentions an abort, or is joined with another failure, is a failure.
 func TestWhatIsNoAbortError(t *testing.T) {
 	for name, err := range map[string]error{
 		"joined with a failure": errors.Join(adk.E_TURN_ABORTED, errBoom),
@@ -156,8 +156,8 @@ func TestWhatIsNoAbortError(t *testing.T) {
 	}
 }
 
-// DSP-6, EVT-8: an abort error that user code nacks with is a nack, and told under
-// the nack's own code; what the dispatch ended with is that very error.
+// DSP-6, EVT-8: an abort error that user code passes to Nack is a nack, and is emitted with the
+// nack's own code. The error of the dispatch's end is that same abort error.
 func TestNackWithAnAbortError(t *testing.T) {
 	for form, abort := range abortForms {
 		t.Run(form, func(t *testing.T) {
@@ -173,8 +173,8 @@ func TestNackWithAnAbortError(t *testing.T) {
 	}
 }
 
-// ABT-5, ABT-12: the reason is the cause of every context of the run, and the
-// first stays.
+// ABT-5, ABT-12: the reason of an abort is the cause of every context of the run. The first
+// reason stays; a later abort does not replace it.
 func TestFirstReasonStays(t *testing.T) {
 	config := newConfig()
 	p := pipelines[0]
@@ -190,7 +190,7 @@ func TestFirstReasonStays(t *testing.T) {
 	assert.Equal(t, []string{"cancel abort"}, with(facts(lines), "cancel"))
 }
 
-// ABT-5: an abort without a reason is E_TURN_ABORTED.
+// ABT-5: an abort without a reason has the cause E_TURN_ABORTED.
 func TestAbortWithoutReason(t *testing.T) {
 	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		require.NoError(t, dc.Abort(nil))
@@ -200,7 +200,7 @@ func TestAbortWithoutReason(t *testing.T) {
 	runTurn(t, config, hello)
 }
 
-// ABT-12: a run whose context is cancelled runs no user code.
+// ABT-12: a run whose context is cancelled before it starts runs no user code.
 func TestAbortedBeforeRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -214,8 +214,8 @@ func TestAbortedBeforeRun(t *testing.T) {
 	assert.Contains(t, facts(lines), "cancel outside")
 }
 
-// ABT-12: the same where a listener of the very first event cancels; and what a
-// listener of turnStart or dispatchStart cancels starts no iteration.
+// ABT-12: the same holds when a listener of the very first event cancels. When a listener of
+// turnStart or dispatchStart cancels, no iteration starts.
 func TestListenerCancels(t *testing.T) {
 	for name, want := range map[string][]string{
 		"turnStart":      {"turnStart", "turnEnd"},
@@ -242,8 +242,8 @@ type wrapper struct{ error }
 
 func (w *wrapper) Unwrap() error { return w.error }
 
-// ABT-2, ABT-11: what was cancelled elsewhere is a failure, joined with an abort
-// error or not, from a private context, a deadline or a gate aborted alone.
+// ABT-2, ABT-11: a cancellation of another context (a private one, a deadline, a gate that was
+// aborted alone) is a failure, also when it is joined with an abort error.
 func TestForeignCancellationsAreFailures(t *testing.T) {
 	var nilError *adk.Error
 	var nilWrapper *wrapper
@@ -266,7 +266,7 @@ func TestForeignCancellationsAreFailures(t *testing.T) {
 		"abort joined below": func(ctx context.Context, _ adk.Handle) error {
 			return fmt.Errorf("%w and %w", private(ctx), adk.Aborted(nil))
 		},
-		// A nil pointer that came back as an error is one, whatever its methods do.
+		// A nil pointer returned as an error is a non-nil error, whatever its methods do.
 		"nil of our type":        func(context.Context, adk.Handle) error { return nilError },
 		"nil of another type":    func(context.Context, adk.Handle) error { return nilWrapper },
 		"panicked with an abort": func(context.Context, adk.Handle) error { panic(adk.Aborted(nil)) },
@@ -277,7 +277,7 @@ func TestForeignCancellationsAreFailures(t *testing.T) {
 			_, err := h.WaitFor(own, adk.Gate{ID: "g", Reason: "r"})
 			return err
 		},
-		// GAT-1: also where the waiter's own context ended with an abort error.
+		// GAT-1: the same holds when the waiter's own context ended with an abort error.
 		"gate of an aborted context": func(ctx context.Context, h adk.Handle) error {
 			own, cancel := context.WithCancelCause(ctx)
 			cancel(adk.Aborted(nil))
@@ -306,7 +306,7 @@ func TestForeignCancellationsAreFailures(t *testing.T) {
 	}
 }
 
-// ABT-11: a deadline that a middleware hands on aborts nothing.
+// ABT-11: a deadline that a middleware passes on with next aborts nothing.
 func TestDerivedDeadlineIsNoAbort(t *testing.T) {
 	config := newConfig()
 	p := pipelines[0]
@@ -322,7 +322,7 @@ func TestDerivedDeadlineIsNoAbort(t *testing.T) {
 	assert.Equal(t, []string{"turnStart", "error E_INPUT_PIPELINE_ERROR turn-input slow", "turnEnd"}, events(lines))
 }
 
-// ABT-6: the middleware that aborts finishes its own body, errors and all.
+// ABT-6: the middleware that aborts runs to the end of its body.
 func TestAbortingMiddlewareFinishes(t *testing.T) {
 	inEach(t, func(t *testing.T, p pipeline) {
 		config, finished := p.config(), false
@@ -338,7 +338,7 @@ func TestAbortingMiddlewareFinishes(t *testing.T) {
 	})
 }
 
-// ABT-8, DEL-3: which of abort, signal and failure comes first.
+// ABT-8, DEL-3: which of abort, signal and failure decides the status of the dispatch.
 func TestAbortAndSignals(t *testing.T) {
 	for name, c := range map[string]struct {
 		run    func(ctx context.Context, dc *adk.DispatchContext) error
@@ -417,8 +417,8 @@ func TestAbortAndSignals(t *testing.T) {
 
 var errNacked = errors.New("nacked with")
 
-// ABT-13: whatever goes wrong in an aborted dispatch is in its end, all of it: what
-// middlewares return on their way out, what the executor does, a panic, a nack.
+// ABT-13: the end of an aborted dispatch holds every error: those that middlewares return as they
+// unwind, the executor's, a panic's and a nack's.
 func TestAbortKeepsEveryError(t *testing.T) {
 	errOuter, errInner, errExecutor := errors.New("outer"), errors.New("inner"), errors.New("executor")
 	returning := func(err error) body {
@@ -462,8 +462,8 @@ func TestAbortKeepsEveryError(t *testing.T) {
 	}
 }
 
-// ABT-13: a panic after the abort, from a middleware of each pipeline: one error
-// event with its cause, and the status stays.
+// ABT-13: a panic after the abort, in a middleware of any pipeline, gives one error event with
+// the panic as its cause. The status stays aborted.
 func TestPanicAfterAbort(t *testing.T) {
 	inEach(t, func(t *testing.T, p pipeline) {
 		config, heard := p.config(), &outcome{}
@@ -483,7 +483,7 @@ func TestPanicAfterAbort(t *testing.T) {
 	})
 }
 
-// ABT-4, ABT-8: a failure that came before the abort is told.
+// ABT-4, ABT-8: a failure that happened before the abort is emitted.
 func TestFailureBeforeAbort(t *testing.T) {
 	inEach(t, func(t *testing.T, p pipeline) {
 		config, heard := p.config(), &outcome{}
@@ -500,8 +500,8 @@ func TestFailureBeforeAbort(t *testing.T) {
 	})
 }
 
-// ABT-7, DEL-3: what was queued before the abort reaches nobody, the storage
-// keeps its receipt.
+// ABT-7, DEL-3: what a dispatch had queued before the abort is not delivered to the turn. The storage
+// keeps what it has stored.
 func TestAbortDiscardsTheQueue(t *testing.T) {
 	store, config, after := &book{}, newConfig(), -1
 	config.Storage = store.storage()
@@ -533,8 +533,8 @@ func statesOf(told []adk.Crossing) (digests []adk.Digest) {
 	return digests
 }
 
-// ABT-8, DEL-2: an abort after the flush comes too late for the dispatch, and
-// still keeps turn output from running.
+// ABT-8, DEL-2: an abort after the flush comes too late to change the dispatch's status, but
+// turn output does not run.
 func TestAbortAfterTheFlush(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -548,8 +548,8 @@ func TestAbortAfterTheFlush(t *testing.T) {
 	assert.Len(t, with(lines, "= state"), 2, "turn output has not started (DET-8)")
 }
 
-// ABT-8, DEL-2: what an acked output pipeline had flushed stays acked when the
-// abort comes before dispatchEnd.
+// ABT-8, DEL-2: an acked dispatch whose output pipeline was flushed stays acked when the abort
+// comes before dispatchEnd.
 func TestAbortBetweenFlushAndEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -564,7 +564,7 @@ func TestAbortBetweenFlushAndEnd(t *testing.T) {
 	assert.Equal(t, []string{"! dispatchEnd ack 1"}, with(lines, "! dispatchEnd"))
 }
 
-// ABT-9: an abort in one turn touches no other.
+// ABT-9: an abort of one turn does not affect another turn of the same runner.
 func TestAbortTouchesOneTurn(t *testing.T) {
 	config := newConfig()
 	inside, goOn := make(chan struct{}), make(chan struct{})
@@ -593,15 +593,15 @@ func TestAbortTouchesOneTurn(t *testing.T) {
 	assert.Equal(t, adk.StatusAck, heard.ends[0].Status)
 }
 
-// beginnings are all that an aborted turn begins no more; each gives what the
-// engine answered.
+// beginnings are all operations that an aborted turn refuses to begin. Each returns the error
+// that the engine returned.
 var beginnings = map[string]func(ctx context.Context, dc *adk.DispatchContext) error{
 	"execute": func(ctx context.Context, dc *adk.DispatchContext) error {
 		_, err := dc.Execute(ctx, tool("destructive", done), "{}")
 		return err
 	},
 	"execute badly": func(ctx context.Context, dc *adk.DispatchContext) error {
-		_, err := dc.Execute(ctx, tool("destructive", done), "no JSON") // nobody looks at them any more
+		_, err := dc.Execute(ctx, tool("destructive", done), "no JSON") // the arguments are not even parsed any more
 		return err
 	},
 	"fork": func(ctx context.Context, dc *adk.DispatchContext) error {
@@ -632,8 +632,8 @@ var beginnings = map[string]func(ctx context.Context, dc *adk.DispatchContext) e
 	},
 }
 
-// ABT-7: once the abort was told, whoever would begin something gets its cause, and
-// nothing runs; also with a context that outlives the turn's.
+// ABT-7: after the abort, an operation that would begin something returns the abort's cause and
+// runs nothing, also when it is called with a context that is not cancelled.
 func TestNothingBeginsAfterTheAbort(t *testing.T) {
 	for how, abort := range triggersWithin() {
 		for name, begin := range beginnings {
@@ -656,7 +656,7 @@ func TestNothingBeginsAfterTheAbort(t *testing.T) {
 	}
 }
 
-// triggersWithin are the aborts that leave their stage running.
+// triggersWithin returns the ways to abort a turn after which the stage goes on running.
 func triggersWithin() map[string]func(context.CancelCauseFunc, *adk.DispatchContext) {
 	return map[string]func(context.CancelCauseFunc, *adk.DispatchContext){
 		"abort":  func(_ context.CancelCauseFunc, dc *adk.DispatchContext) { _ = dc.Abort(errBoom) },
@@ -664,8 +664,8 @@ func triggersWithin() map[string]func(context.CancelCauseFunc, *adk.DispatchCont
 	}
 }
 
-// ABT-7: the same on a turn's context, where also a dispatch begins no more; it is
-// no dispatch that ended, and so none is told.
+// ABT-7: the same on a turn's context, where a dispatch does not begin either. No dispatch has
+// ended then, so no dispatchEnd is emitted.
 func TestNoDispatchAfterTheAbort(t *testing.T) {
 	config := newConfig()
 	config.TurnInput = []adk.TurnMiddleware{{Name: "m", Run: func(ctx context.Context, tc *adk.TurnContext, _ adk.Next) error {
@@ -682,8 +682,8 @@ func TestNoDispatchAfterTheAbort(t *testing.T) {
 	assert.Equal(t, []string{"fork s boom"}, with(lines, "fork"))
 }
 
-// ABT-7, TOL-3: a tool does not run either where the abort came between its being
-// asked for and its handler: before the start, or from a listener of it.
+// ABT-7, TOL-3: a tool does not run either when the abort comes between Execute and the tool's
+// handler: before the start event, or from a listener of it.
 func TestAbortOnTheWayIntoATool(t *testing.T) {
 	for _, c := range []struct {
 		at     func(adk.Step) bool
@@ -712,7 +712,7 @@ func TestAbortOnTheWayIntoATool(t *testing.T) {
 	}
 }
 
-// ABT-5, DET-5: reading and cleaning up stay possible once the turn is aborted.
+// ABT-5, DET-5: reading and cleaning up stay possible after the turn was aborted.
 func TestWorkAfterAbort(t *testing.T) {
 	store := &book{}
 	config := executing(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {

@@ -11,14 +11,14 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// TOL-4, HLP-3, PRM-7: Arguments are checksummed once for the report, the
-// execution and the record of a call: all three have the very same text.
+// TOL-4, HLP-3, PRM-7: Arguments are checksummed once for the report, the execution and the record
+// of a call. All three have exactly the same text.
 func TestArgumentsHaveOneChecksum(t *testing.T) {
 	for _, raw := range []any{`{"b": 1, "a": [2.50]}`, []byte(`{"a":[2.5],"b":1}`), map[string]any{"a": []any{2.5}, "b": 1}} {
 		var checksums []string
 		heard := hello
 		heard.Functional.ToolCall = func(e adk.ToolCallEvent) {
-			e.Args["a"] = "spoiled" // a listener's map is its own
+			e.Args["a"] = "spoiled" // each listener gets its own map
 			checksums = append(checksums, e.Checksum)
 		}
 		heard.Observability.ToolExecutionStart = func(e adk.ToolExecutionStart) { checksums = append(checksums, e.CallID) }
@@ -48,13 +48,13 @@ func TestArgumentsHaveOneChecksum(t *testing.T) {
 	}
 }
 
-// openTool takes any arguments.
+// openTool is a tool that takes any arguments.
 func openTool() *adk.Tool {
 	return tool("x", done, func(init *adk.ToolInit) { init.InputSchema = []byte(`{"type":"object"}`) })
 }
 
-// What cannot be read is refused where it is read; arguments are immutable, and
-// have a checksum for every tool.
+// NewArguments refuses what it cannot read. Arguments are immutable, and have a checksum for
+// every tool.
 func TestArguments(t *testing.T) {
 	for _, bad := range []any{nil, "", "[1]", 5, (*adk.Arguments)(nil), map[string]any{"n": make(chan int)}} {
 		_, err := adk.NewArguments(bad)

@@ -22,7 +22,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/allocs"
 )
 
-// forecast is what the tests ask for, and city whom they ask about.
+// forecast is the answer that the tests ask for; City is the city that they ask about.
 type forecast struct {
 	City    string
 	Degrees int
@@ -30,7 +30,7 @@ type forecast struct {
 
 func cold(context.Context, string) (forecast, error) { return forecast{"Oslo", 4}, nil }
 
-// asked are the lines that were told of asks.
+// asked returns the lines of the crossings that belong to asks.
 func asked(told []adk.Crossing) (lines []string) {
 	for _, x := range told {
 		switch {
@@ -47,7 +47,7 @@ func asked(told []adk.Crossing) (lines []string) {
 	return lines
 }
 
-// asking runs a turn whose executor asks and acks, and gives what was told of asks.
+// asking runs a turn whose executor calls run and acks, and returns the lines of its asks.
 func asking(t *testing.T, change func(*adk.Config), run func(ctx context.Context, dc *adk.DispatchContext)) []string {
 	t.Helper()
 	rec := &recorder{}
@@ -67,9 +67,9 @@ func asking(t *testing.T, change func(*adk.Config), run func(ctx context.Context
 	return asked(rec.crossings())
 }
 
-// WLD-1, WLD-2, WLD-6: with the context of a call an ask is told, with whom, what and to
-// what effect, and the caller gets what the world gave; without it only the world is
-// asked.
+// WLD-1, WLD-2, WLD-6: with the context of a seam call an ask is recorded with its name, request,
+// effect and answer, and the caller gets the service's answer. Without such a context only the
+// service is asked.
 func TestAsk(t *testing.T) {
 	request := map[string]string{"city": "<Oslo>"}
 	tell := func(_ context.Context, asked map[string]string) (*forecast, error) {
@@ -97,7 +97,7 @@ func TestAsk(t *testing.T) {
 	assert.ErrorContains(t, err, "the context is nil")
 }
 
-// WLD-6: a key beside a request is told, to the probe alone: it is no field of an ask that a trace has.
+// WLD-6: the key of an ask is reported to the probe, and only there: a trace has no field for it.
 func TestKeyOfAnAsk(t *testing.T) {
 	rec, config := &recorder{}, newConfig()
 	config.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -117,14 +117,14 @@ func TestKeyOfAnAsk(t *testing.T) {
 	assert.False(t, slices.ContainsFunc(adk.KindAsk.Fields(adk.Begin), func(use adk.FieldUse) bool { return use.Field == adk.FieldKey }))
 }
 
-// followers is how many goroutines package context has begun, to end a context with another.
+// followers counts the goroutines that package context has started to cancel one context when another ends.
 func followers() int {
 	stacks := make([]byte, 4<<20)
 	return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "created by context.")
 }
 
-// WLD-1: every seam's context carries the handle, so that an ask is told as that
-// seam's; contexts follow the one beneath without a goroutine, and can be printed.
+// WLD-1: the context of every seam carries the handle, so an ask is recorded as that seam's. Derived
+// contexts follow it without a goroutine, and can be printed.
 func TestHandlesInContexts(t *testing.T) {
 	rec, config := &recorder{}, newConfig()
 	type key struct{}
@@ -134,7 +134,7 @@ func TestHandlesInContexts(t *testing.T) {
 		must(adk.Ask(ctx, of, "", cold))
 		before := followers()
 		below, cancel := context.WithCancelCause(ctx)
-		assert.LessOrEqual(t, followers(), before, "no goroutine follows") // those of other tests may end
+		assert.LessOrEqual(t, followers(), before, "no goroutine follows") // goroutines of other tests may end meanwhile
 		cancel(errBoom)
 		assert.ErrorIs(t, context.Cause(below), errBoom)
 		assert.NoError(t, ctx.Err())
@@ -179,7 +179,7 @@ func TestHandlesInContexts(t *testing.T) {
 	assert.Len(t, told, 9)
 }
 
-// WLD-1: the handle costs nothing, nor does asking without one.
+// WLD-1: looking for the handle allocates nothing, and asking without one allocates almost nothing.
 func TestHandlesAllocateNothing(t *testing.T) {
 	do := func(context.Context, string) (string, error) { return "", nil }
 	asking(t, nil, func(ctx context.Context, _ *adk.DispatchContext) {
@@ -195,11 +195,11 @@ type unreadable float64
 
 func (unreadable) said() {}
 
-// behind holds what JSON holds, and does not say of which type it was.
+// behind holds a value that has a JSON form, in an interface that does not say its type.
 type behind struct{ Any interface{ said() } }
 
-// WLD-2: types that JSON loses something of are refused before anybody is asked; a
-// value of which there is no JSON changes nothing for the caller.
+// WLD-2: types that lose something in JSON are refused before the service is asked. A value that
+// has no JSON form changes nothing for the caller.
 func TestAskOfWhatJSONLoses(t *testing.T) {
 	never := func(context.Context, string) (unread, error) { panic("was asked") }
 	lines := asking(t, nil, func(ctx context.Context, _ *adk.DispatchContext) {
@@ -227,8 +227,8 @@ func TestAskOfWhatJSONLoses(t *testing.T) {
 		`ask x ""`, `piece {"$unheld":"json: unsupported value: NaN"}`, "done"}, lines)
 }
 
-// WLD-2: a text that is no UTF-8 reaches the caller as it is, and is told as what it is; what
-// JSON would make of it is no answer, which is said with the member.
+// WLD-2: a text that is not UTF-8 reaches the caller unchanged, and is recorded as a text that the trace does
+// not hold. A replay does not serve it; the error names the member that holds such a text.
 func TestAskOfTextsThatJSONLoses(t *testing.T) {
 	type value struct {
 		Text string
@@ -266,8 +266,8 @@ func TestAskOfTextsThatJSONLoses(t *testing.T) {
 	})
 }
 
-// WLD-2: a value in an interface is held to what its type would be: JSON says of none whether it
-// was an integer, a time or bytes. The world was asked by then.
+// WLD-2: a value in an interface is checked by its dynamic type, because JSON does not say whether a value
+// was an integer, a time or bytes. The service has been asked by then.
 func TestAskOfValuesThatJSONLoses(t *testing.T) {
 	tell := func(_ context.Context, row []any) ([]any, error) { return row, nil }
 	lost := []any{"a", int64(2)}
@@ -292,8 +292,8 @@ func TestAskOfValuesThatJSONLoses(t *testing.T) {
 		`ask db ["a",2]`, `done ["a",2]`, `ask rows ""`, `piece "a"`, "done E_INVALID_ANSWER"}, lines)
 }
 
-// WLD-3: the world's error is the caller's, with the answer beside it; a panic is an
-// error; what is asked below is not told.
+// WLD-3: the caller gets the service's error, and the answer with it. A panic becomes an error. An ask
+// within the function of another ask is not recorded.
 func TestAskThatFails(t *testing.T) {
 	lines := asking(t, nil, func(ctx context.Context, _ *adk.DispatchContext) {
 		calls := 0
@@ -315,7 +315,7 @@ func TestAskThatFails(t *testing.T) {
 	assert.Equal(t, []string{`ask both ""`, `done {"City":"half","Degrees":0} boom`, `ask panics ""`, "done panic: boom", `ask outer ""`, `done {"City":"Oslo","Degrees":4}`}, lines)
 }
 
-// WLD-3, PRM-8: readers of media get a context without a handle.
+// WLD-3, PRM-8: the reader of a media gets a context without a handle.
 func TestMediaReadersAskForThemselves(t *testing.T) {
 	lines := asking(t, nil, func(ctx context.Context, dc *adk.DispatchContext) {
 		must(dc.OpenMedia(ctx, picture("p", func(ctx context.Context) (io.ReadCloser, error) {
@@ -326,7 +326,7 @@ func TestMediaReadersAskForThemselves(t *testing.T) {
 	assert.Empty(t, lines)
 }
 
-// WLD-3, WLD-4: Goexit of who asks, or of a loop's body, goes on, and is told.
+// WLD-3, WLD-4: runtime.Goexit in an ask's function, or in a loop's body, ends the goroutine, and is recorded.
 func TestAskThatExits(t *testing.T) {
 	exits := map[string]func(ctx context.Context){
 		"ask": func(ctx context.Context) {
@@ -346,7 +346,7 @@ func TestAskThatExits(t *testing.T) {
 	}
 }
 
-// count hands out the numbers from 1 to n, until nobody wants more.
+// count hands out the numbers from 1 to n, until hand returns an error.
 func count(n int) func(context.Context, string, func(int) error) error {
 	return func(_ context.Context, _ string, hand func(int) error) error {
 		for i := range n {
@@ -358,7 +358,7 @@ func count(n int) func(context.Context, string, func(int) error) error {
 	}
 }
 
-// WLD-4: pieces are told before they are handed out, and the end once.
+// WLD-4: pieces are recorded before they are yielded, and the end is recorded once.
 func TestAskStream(t *testing.T) {
 	rec := &recorder{}
 	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -400,8 +400,8 @@ func TestAskStream(t *testing.T) {
 	assert.Equal(t, []int{1, 2, 3}, beside)
 }
 
-// WLD-4: leaving the loop ends the asking; nothing is yielded afterwards, whatever who
-// asks does then.
+// WLD-4: leaving the loop ends the ask. Nothing is yielded afterwards, whatever the asking function
+// does then.
 func TestAskStreamLeftEarly(t *testing.T) {
 	lines := asking(t, nil, func(ctx context.Context, _ *adk.DispatchContext) {
 		for n := range adk.AskStream(ctx, "numbers", "", func(ctx context.Context, _ string, hand func(int) error) error {
@@ -419,7 +419,7 @@ func TestAskStreamLeftEarly(t *testing.T) {
 	assert.Equal(t, []string{`ask numbers ""`, "piece 1", "piece 2", "done E_ASK_STOPPED"}, lines)
 }
 
-// WLD-4: a panic of the loop's body passes through, and is no error of the ask.
+// WLD-4: a panic of the loop's body propagates, and is not an error of the ask.
 func TestAskStreamWhoseLoopPanics(t *testing.T) {
 	lines := asking(t, nil, func(ctx context.Context, _ *adk.DispatchContext) {
 		assert.PanicsWithValue(t, "mine", func() {
@@ -434,8 +434,8 @@ func TestAskStreamWhoseLoopPanics(t *testing.T) {
 	assert.Equal(t, []string{`ask numbers ""`, "piece 1", "done E_ASK_STOPPED", `ask panics ""`, "done panic: theirs"}, lines)
 }
 
-// WLD-5, ABT-7: an abort ends the context of an ask that is under way and no more; an
-// aborted turn asks nothing.
+// WLD-5, ABT-7: an abort only ends the context of an ask that is under way. An aborted turn begins
+// no new ask.
 func TestAskInAnAbortedTurn(t *testing.T) {
 	lines := asking(t, nil, func(ctx context.Context, dc *adk.DispatchContext) {
 		got, err := adk.Ask(ctx, "slow", "", func(ctx context.Context, _ string) (string, error) {
@@ -454,9 +454,9 @@ func TestAskInAnAbortedTurn(t *testing.T) {
 	assert.Equal(t, []string{`ask slow ""`, `done "all the same"`, `ask late ""`, "done boom", `ask late ""`, "done boom"}, lines)
 }
 
-// WLD-5, ABT-7: what takes back what was done is asked in an aborted turn too, where the caller
-// says so and gives a context that goes on; the trace says so. After the call it is refused as
-// all is.
+// WLD-5, ABT-7: an aborted turn still makes an ask that undoes something, if the caller sets AfterAbort
+// and gives a context that is still alive; the trace says so. After its call has ended such an ask is
+// refused like any other.
 func TestAskAfterTheAbort(t *testing.T) {
 	undo := func(ctx context.Context, request string) error {
 		_, err := adk.Ask(ctx, "desk", request, func(ctx context.Context, _ string) (string, error) { return "undone", ctx.Err() },
@@ -493,8 +493,8 @@ func TestAskAfterTheAbort(t *testing.T) {
 	}, asked(rec.crossings()))
 }
 
-// WLD-5, DET-5: the return of a call ends its asks, which go on untold; what asks later
-// is refused.
+// WLD-5, DET-5: when a call returns, its open asks are recorded as ended; they go on without being
+// recorded. A later ask is refused.
 func TestAskThatOutlivesItsCall(t *testing.T) {
 	var open *adk.Exchange
 	var kept context.Context
@@ -524,7 +524,7 @@ func TestAskThatOutlivesItsCall(t *testing.T) {
 	assert.Contains(t, rec.all(), "< dispatch-input/asks#0 ok")
 }
 
-// WLD-4: an exchange tells until it is done, and a nil one nothing.
+// WLD-4: an exchange records until it is done, and a nil exchange records nothing.
 func TestExchange(t *testing.T) {
 	lines := asking(t, nil, func(ctx context.Context, _ *adk.DispatchContext) {
 		x := must(adk.OpenExchange(ctx, "socket", nil, adk.AskOptions{Effect: adk.EffectWrites}))
@@ -559,14 +559,14 @@ func TestExchange(t *testing.T) {
 	assert.NoError(t, adk.PassBy(context.Background(), "x", "y"))
 }
 
-// answering is a config change that answers in the world's place.
+// answering changes a config so that Outside answers in place of the services.
 func answering(answers map[string]*adk.Answer) func(*adk.Config) {
 	return func(c *adk.Config) {
 		c.Outside = func(_ context.Context, q adk.Question) *adk.Answer { return answers[q.Of] }
 	}
 }
 
-// pieces are the pieces of an answer.
+// pieces returns a function that yields the pieces of an answer.
 func pieces(texts ...string) func() (adk.Piece, bool) {
 	return func() (adk.Piece, bool) {
 		if len(texts) == 0 {
@@ -578,8 +578,8 @@ func pieces(texts ...string) func() (adk.Piece, bool) {
 	}
 }
 
-// WLD-6: what answers in the world's place is told what is asked, and the world is not
-// asked; where it leaves that to the world, the world is.
+// WLD-6: Outside learns what is asked, and answers in place of the service, which is not asked.
+// Where Outside returns no answer the service is asked.
 func TestOutside(t *testing.T) {
 	answers := map[string]*adk.Answer{
 		"forecasts": {Value: json.RawMessage(`{"City":"Rome","Degrees":30}`)},
@@ -622,8 +622,8 @@ func TestOutside(t *testing.T) {
 	assert.Equal(t, "contained passed by", lines[len(lines)-1])
 }
 
-// WLD-6: an answer that says so has the world asked as well, once, and takes the place of
-// what it answers, also of its panic.
+// WLD-6: an answer with Asked set makes the engine ask the service as well, once. The answer replaces
+// the service's answer, or its panic.
 func TestOutsideOfWhatIsDone(t *testing.T) {
 	answers := map[string]*adk.Answer{
 		"lost":   {Asked: true, Err: io.ErrUnexpectedEOF},
@@ -651,7 +651,7 @@ func TestOutsideOfWhatIsDone(t *testing.T) {
 	assert.Len(t, lines, 7, "of the world's own answers nothing is told: %q", lines)
 }
 
-// WLD-6: a dispatch called alone has somebody else's answers as a turn has.
+// WLD-6: a dispatch that runs without a turn uses its Outside as a turn does.
 func TestOutsideOfADispatchAlone(t *testing.T) {
 	raw := &adk.RawDispatch{SystemPrompt: "Plan.", Storage: (&book{}).storage()}
 	raw.Outside = func(context.Context, adk.Question) *adk.Answer { return &adk.Answer{Value: json.RawMessage("4")} }
@@ -663,7 +663,7 @@ func TestOutsideOfADispatchAlone(t *testing.T) {
 	assert.Equal(t, adk.StatusAck, end.Status)
 }
 
-// WLD-7: what is told of an ask are the very values, whatever a recorder leaves out.
+// WLD-7: the probe receives the unchanged values of an ask; leaving something out is the recorder's task.
 func TestAskIsToldAsItWas(t *testing.T) {
 	lines := asking(t, nil, func(ctx context.Context, _ *adk.DispatchContext) {
 		must(adk.Ask(ctx, "x", "sk-secret", func(_ context.Context, key string) (string, error) {
@@ -674,7 +674,7 @@ func TestAskIsToldAsItWas(t *testing.T) {
 	assert.Equal(t, []string{`ask x "sk-secret"`, `done "for sk-secret"`}, lines)
 }
 
-// WLD-8: a limit ends the context, and who asks decides; the error is a timeout.
+// WLD-8: a limit ends the context of the ask, whose function decides when to return. The error is a timeout.
 func TestAskLimits(t *testing.T) {
 	wait := func(ctx context.Context, _ string) (string, error) { <-ctx.Done(); return "", ctx.Err() }
 	limits := map[string]adk.AskLimits{
@@ -706,7 +706,7 @@ func TestAskLimits(t *testing.T) {
 	assert.False(t, (&adk.Error{Code: adk.E_TURN_ABORTED}).Timeout())
 }
 
-// WLD-8: every byte lets the limit of silence begin anew.
+// WLD-8: every byte restarts the limit of silence.
 func TestAskLimitOfSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asking(t, nil, func(ctx context.Context, _ *adk.DispatchContext) {
@@ -731,8 +731,8 @@ func TestAskLimitOfSilence(t *testing.T) {
 	})
 }
 
-// WLD-8: answers that are not the world's take their time on the config's clock, and
-// limits race with them there.
+// WLD-8: answers of Outside take their time on the config's clock, and limits run on the same
+// clock.
 func TestOutsideTakesItsTime(t *testing.T) {
 	clock, passes, parks := &handClock{}, time.Minute, 0
 	slow := func(c *adk.Config) {
@@ -767,8 +767,8 @@ func TestOutsideTakesItsTime(t *testing.T) {
 	assert.Len(t, lines, 10)
 }
 
-// WLD-8: the deadline of a caller that passed in the recording passes again where nothing was
-// asked again, so that its context has ended for who looks at it; else nobody waits.
+// WLD-8: a caller's deadline that passed in the recording passes again in a replay where no further ask
+// followed, so that code that looks at the context sees it ended. Otherwise the replay does not wait.
 func TestDeadlinesOfCallersPassAgain(t *testing.T) {
 	late := func(final bool) *adk.Answer { return &adk.Answer{Err: context.DeadlineExceeded, Final: final} }
 	never := func(context.Context, string) (string, error) { panic("was asked") }
@@ -787,7 +787,7 @@ func TestDeadlinesOfCallersPassAgain(t *testing.T) {
 				assert.Equal(t, ended, time.Since(began).Truncate(time.Second) == time.Hour, of)
 				cancel()
 			}
-			_, err := adk.Ask(ctx, "last", "", never) // of a caller with no deadline
+			_, err := adk.Ask(ctx, "last", "", never) // the caller has no deadline
 			assert.ErrorIs(t, err, context.DeadlineExceeded)
 			short, cancel := context.WithTimeout(ctx, time.Hour)
 			began := time.Now()

@@ -19,12 +19,12 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// The benchmarks run turns with the clock and the ids that a Config has by
-// default, each beside its floor: the same user code without an engine. It
-// fetches and keeps the same records, decodes the same arguments and appends the
-// same texts; it validates, hashes and emits nothing. How many times the floor a
-// turn takes is the metric x-floor. Times depend on the machine and are only
-// reported; what a turn allocates does not, and TestAllocations holds it.
+// The benchmarks run turns with the default clock and ids of a Config, each in alternation with its
+// floor: the same user code without an engine. The floor fetches and keeps the same records, decodes
+// the same arguments and appends the same texts; it validates, hashes and emits nothing. The metric
+// x-floor is the time of a turn divided by the time of its floor. Times depend on the machine and are
+// only reported. What a turn allocates does not depend on the machine, and TestAllocations
+// checks it.
 
 // workload is a turn and its floor.
 type workload struct {
@@ -32,7 +32,7 @@ type workload struct {
 	floor  func()
 }
 
-// benchStore is a storage that keeps nothing, but has messages to fetch.
+// benchStore is a storage that stores nothing, but has messages to fetch.
 type benchStore[T adk.Record] struct{ kept []T }
 
 func (s *benchStore[T]) Fetch(context.Context, adk.Scope) ([]T, error) {
@@ -68,7 +68,7 @@ func answerMessage() *adk.Message {
 	return must(adk.NewMessage(adk.MessageInit{ID: "answer", Role: adk.RoleAssistant, Content: answer, CreatedAt: noon, UpdatedAt: noon}))
 }
 
-// reply reports a message, stores and acks.
+// reply reports a message, stores it and acks.
 func reply(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 	if _, err := h.ReportMessage("answer", answer, true); err != nil {
 		return err
@@ -79,7 +79,7 @@ func reply(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 	return dc.Ack()
 }
 
-// floorState is what a program without an engine keeps of a turn.
+// floorState is what a program without an engine holds of a turn.
 type floorState struct {
 	prompt   string
 	messages []*adk.Message
@@ -93,7 +93,7 @@ type floorCall struct {
 	result   adk.ToolResult
 }
 
-// floorStart begins what a turn begins.
+// floorStart does what begins a turn, without an engine.
 func floorStart(store adk.Collection[*adk.Message]) *floorState {
 	s := &floorState{prompt: hello.SystemPrompt}
 	s.messages = append(s.messages, must(store.Fetch(context.Background(), adk.Scope{}))...)
@@ -107,7 +107,7 @@ func (s *floorState) reply(store adk.Collection[*adk.Message]) {
 	s.messages = append(s.messages, m)
 }
 
-// oneShot hydrates a history, reports, stores and acks.
+// oneShot fetches a history, reports a message, stores it and acks.
 func oneShot(history ...*adk.Message) workload {
 	config := benchConfig(history...)
 	config.Executor = executor(reply)
@@ -175,12 +175,12 @@ func (s *floorState) useTool(store adk.Collection[*adk.ToolCall]) {
 	_ = store.Store(context.Background(), adk.Scope{}, nil)
 }
 
-// benchTurn runs turns of a workload in turns with its floor, and gives what one
+// benchTurn runs a workload in alternation with its floor, and returns how long one
 // turn takes.
 func benchTurn(b *testing.B, w workload) time.Duration {
 	runner := newRunner(b, w.config)
 	run := func() { _ = runner.Run(context.Background(), hello) }
-	const turns = 32 // a round is long beside the two readings of the clock
+	const turns = 32 // a round is long compared with the two readings of the clock
 	all := alternate(b, repeat(turns, run), repeat(turns, w.floor))
 	b.ReportMetric(all.median(func(r round) float64 { return float64(r.turn) / float64(r.floor) }), "x-floor")
 	b.ReportMetric(allocs.PerRun(10, run), "allocs/turn")
@@ -197,13 +197,13 @@ func repeat(n int, run func()) func() {
 	}
 }
 
-// round is how long the two things took that a benchmark compares.
+// round holds how long a turn and its floor took.
 type round struct{ turn, floor time.Duration }
 
 type rounds []round
 
-// alternate runs the two in turns: a machine that is busy with something else is
-// so for both.
+// alternate runs turn and floor alternately, so that other load on the machine affects
+// both.
 func alternate(b *testing.B, turn, floor func()) (all rounds) {
 	for b.Loop() {
 		begun := time.Now()
@@ -215,8 +215,8 @@ func alternate(b *testing.B, turn, floor func()) (all rounds) {
 	return all
 }
 
-// median is the median of what the rounds gave: what disturbed a few of them
-// does not count.
+// median is the median of a value of each round: disturbances of a few rounds do
+// not count.
 func (all rounds) median(of func(round) float64) float64 {
 	each := make([]float64, len(all))
 	for i, r := range all {
@@ -229,7 +229,7 @@ func (all rounds) median(of func(round) float64) float64 {
 func BenchmarkOneShot(b *testing.B)    { benchTurn(b, oneShot(message("m"))) }
 func BenchmarkThreeTools(b *testing.B) { benchTurn(b, threeTools()) }
 
-// What a message of the history costs stays the same however many there are.
+// BenchmarkHistory: the cost of one message of the history does not depend on their number.
 func BenchmarkHistory(b *testing.B) {
 	for _, n := range []int{1, 10, 100, 1000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -247,7 +247,7 @@ func history(n int) []*adk.Message {
 	return all
 }
 
-// Turns of one runner do not wait for each other.
+// BenchmarkThousandTurnsAtOnce: concurrent turns of one runner do not wait for each other.
 func BenchmarkThousandTurnsAtOnce(b *testing.B) {
 	const turns = 1000
 	runner := newRunner(b, oneShot(message("m")).config)
@@ -262,8 +262,8 @@ func BenchmarkThousandTurnsAtOnce(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed())/float64(b.N*turns), "ns/turn")
 }
 
-// What a delta costs stays the same however many there were before it. The one
-// reading of the clock is measured beside it.
+// BenchmarkDelta: the cost of a delta does not depend on how many came before it. It includes
+// one reading of the clock, which is measured separately.
 func BenchmarkDelta(b *testing.B) {
 	for _, n := range []int{1000, 100_000} {
 		for _, heard := range []bool{false, true} {
@@ -287,7 +287,7 @@ func benchDeltas(b *testing.B, n int, heard bool) {
 
 var sinkTime time.Time
 
-// deltas streams a message in n deltas.
+// deltas is the config of a turn that streams a message in n deltas.
 func deltas(n int) adk.Config {
 	config := benchConfig()
 	config.Executor = executor(func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -301,7 +301,7 @@ func deltas(n int) adk.Config {
 	return config
 }
 
-// The same turns with the recorder attached, which writes to nowhere.
+// BenchmarkRecorded runs the same turns with a recorder that discards the trace.
 func BenchmarkRecorded(b *testing.B) {
 	for _, turn := range []struct {
 		name string
@@ -316,14 +316,14 @@ func BenchmarkRecorded(b *testing.B) {
 	}
 }
 
-// counter counts what is written.
+// counter counts the bytes and traces that are written.
 type counter struct{ bytes, traces int }
 
 func (c *counter) Write(p []byte) (int, error) { c.bytes += len(p); return len(p), nil }
 func (c *counter) Close() error                { c.traces++; return nil }
 
-// What a turn allocates, with a little headroom above what was measured. A delta
-// allocates nothing, and its event where somebody observes.
+// A turn allocates at most what was measured, plus a little headroom. A delta allocates nothing,
+// except its event where a listener observes it.
 func TestAllocations(t *testing.T) {
 	allocs.Countable(t)
 	for _, turn := range []struct {

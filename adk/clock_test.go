@@ -16,8 +16,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// DET-1: the engine reads the time and makes ids in clock.go alone, where the
-// defaults are.
+// DET-1: of the engine's files only clock.go, which holds the defaults, reads the time and
+// makes ids.
 func TestTimeAndIDsComeFromTheConfig(t *testing.T) {
 	bans := map[string][]string{
 		"time": {"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"},
@@ -38,9 +38,9 @@ func TestTimeAndIDsComeFromTheConfig(t *testing.T) {
 	}
 }
 
-// DET-1, EVT-6: with a clock that ticks at every reading, each crossing is one tick
-// later than the one before, and an event has the time of the operation that caused
-// it: no reading is left out, made twice, or held back.
+// DET-1, EVT-6: with a clock that ticks at every reading, each crossing is one tick later than the
+// one before, and an event has the time of the operation that caused it. So no reading is left
+// out, repeated, or delayed.
 func TestEachCrossingIsOneReading(t *testing.T) {
 	config, raw := busy()
 	rec := &recorder{}
@@ -57,7 +57,7 @@ func TestEachCrossingIsOneReading(t *testing.T) {
 		case caused[x.Kind]:
 			want = 0
 		case before.Kind == adk.KindSettle && x.Kind == adk.KindTurnGateClosed:
-			want = 2 * time.Second // the waiter looks whether its gate has lapsed
+			want = 2 * time.Second // the waiter also checks whether its gate has timed out
 		}
 		assert.Equal(t, want, x.At.Sub(before.At), "crossing %d, %s behind %s", i+2, x.Kind, before.Kind)
 	}

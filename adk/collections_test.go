@@ -10,9 +10,9 @@ import (
 	"github.com/adkreplay/adkreplay/internal/digest"
 )
 
-// RUN-2, DET-8: the table of collections is complete, and in the order of a state:
-// Storage, RawDispatch and the contexts have a field or a method for each,
-// which is its name with a capital.
+// RUN-2, DET-8: the table of collections is complete, and in the order of a state. Storage,
+// RawDispatch and the contexts have a field or a method for each collection, whose name is the
+// collection's name with a capital.
 func TestCollections(t *testing.T) {
 	var names []string
 	for _, row := range collectionTable {
@@ -44,7 +44,7 @@ func TestCollections(t *testing.T) {
 	assert.False(t, found, "no collection holds media")
 }
 
-// DET-8: a collection that comes later changes no digest of a state in which it is empty.
+// DET-8: a collection that is added later does not change the digest of a state in which it is empty.
 func TestLaterCollectionsLeaveDigestsAsTheyWere(t *testing.T) {
 	now := collectionTable[atRetrievables]
 	t.Cleanup(func() { collectionTable[atRetrievables] = now })
@@ -71,7 +71,7 @@ func TestLaterCollectionsLeaveDigestsAsTheyWere(t *testing.T) {
 	assert.NotEqual(t, told.Digest(), v.digest(), "of another list")
 }
 
-// DSP-12: what a standalone dispatch is given lies in the collection of its type.
+// DSP-12: each record that a standalone dispatch is given is in the collection of its type.
 func TestRawDispatchFillsItsCollections(t *testing.T) {
 	message := &Message{init: MessageInit{ID: "m"}}
 	thought := &Thought{init: ThoughtInit{ID: "t"}}

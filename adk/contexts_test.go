@@ -12,11 +12,11 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// callerKey is under what a caller's context has a value.
+// callerKey is the key of a value in a caller's context.
 type callerKey struct{}
 
-// ABT-11, DET-7, PRM-8: user code has the context of who called for it: its values,
-// such as a tenant or a span, and its deadline. No trace shows a context.
+// ABT-11, DET-7, PRM-8: user code gets a context derived from its caller's: with its values, such
+// as a tenant or a span, and its deadline. No trace holds a context.
 func TestUserCodeHasItsCallersContext(t *testing.T) {
 	const caller = "the caller"
 	until := time.Now().Add(time.Hour)
@@ -77,7 +77,7 @@ func TestUserCodeHasItsCallersContext(t *testing.T) {
 		"an obligation": 4, "the obligation of tools": 1}, reached)
 }
 
-// watchedMessages says with which context it is called.
+// watchedMessages reports the context of each call.
 type watchedMessages struct {
 	adk.Collection[*adk.Message]
 	called func(context.Context)
@@ -103,7 +103,7 @@ func (w watchedMessages) Delete(ctx context.Context, s adk.Scope, key string) er
 	return w.Collection.Delete(ctx, s, key)
 }
 
-// watchedTools says so of the source of tools.
+// watchedTools does the same for the source of tools.
 type watchedTools struct {
 	adk.ToolSource
 	called func(context.Context)

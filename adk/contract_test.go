@@ -19,20 +19,20 @@ import (
 	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
-// The contract and the tree are held together here: every rule of CONTRACT.md is
-// named by a test, and every rule that the code names is one of CONTRACT.md.
+// These tests compare the contract with the tree: every rule of CONTRACT.md is named by a
+// test, and every rule that the code names is in CONTRACT.md.
 
-const treeRoot = ".." // of the module, seen from this package
+const treeRoot = ".." // the module's root, as a path from this package
 
 var (
 	ruleHead = regexp.MustCompile(`(?m)^- \*\*([A-Z]{3}-[0-9]+)\*\* `)
 	ruleWord = regexp.MustCompile(`\b[A-Z]{3}-[0-9]{1,2}\b`)
-	// notRules look like rules and are standards.
+	// notRules have the form of rules and are names of standards.
 	notRules = []string{"UTF-8", "UTF-16"}
 	testName = regexp.MustCompile(`^(Test|Example|Fuzz|Benchmark)([^a-z]|$)`)
 )
 
-// contractRules are the ids of CONTRACT.md, in its order.
+// contractRules returns the ids of the rules in CONTRACT.md, in its order.
 func contractRules(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(treeRoot, "CONTRACT.md"))
@@ -44,12 +44,12 @@ func contractRules(t *testing.T) []string {
 	return ids
 }
 
-// rulesNamed are the rules that a text names.
+// rulesNamed returns the rules that a text names.
 func rulesNamed(text string) []string {
 	return slices.DeleteFunc(ruleWord.FindAllString(text, -1), func(word string) bool { return slices.Contains(notRules, word) })
 }
 
-// goFiles are the Go files of the whole tree, by their paths from its root.
+// goFiles returns the Go files of the whole tree, by their paths from its root.
 func goFiles(t *testing.T) []string {
 	t.Helper()
 	var paths []string
@@ -67,9 +67,9 @@ func goFiles(t *testing.T) []string {
 	return paths
 }
 
-// rulesOfTests gives, for every test of a file, the rules that comments above and
-// inside it name; a table outside of any function, and a comment above one, is a
-// test of its own name.
+// rulesOfTests returns, for every test of a file, the rules that the comments above and inside it
+// name. A table outside of any function, together with the comment above it, counts as a
+// test of its own.
 func rulesOfTests(t *testing.T, path string) map[string][]string {
 	t.Helper()
 	set := token.NewFileSet()
@@ -91,8 +91,8 @@ func rulesOfTests(t *testing.T, path string) map[string][]string {
 	return named
 }
 
-// testOf names the test that a declaration is, and where it begins with its
-// comment; the name is empty for anything else.
+// testOf returns the name of the test that a declaration is, and where it begins, including its
+// comment. The name is empty for any other declaration.
 func testOf(decl ast.Decl) (name string, from token.Pos) {
 	from = decl.Pos()
 	switch decl := decl.(type) {
@@ -116,8 +116,8 @@ func testOf(decl ast.Decl) (name string, from token.Pos) {
 	return "", from
 }
 
-// Rules have the numbers 1, 2, 3 … of their family, in this order. A family that is told
-// in parts begins each with the next ten: 12 is followed by 13 or by 20.
+// The rules of a family have the numbers 1, 2, 3 … in this order. A family that has several parts
+// begins each part at a multiple of ten: 12 is followed by 13 or by 20.
 func TestContractIsNumbered(t *testing.T) {
 	rules := contractRules(t)
 	assert.GreaterOrEqual(t, len(rules), 100, "CONTRACT.md was read")
@@ -131,7 +131,7 @@ func TestContractIsNumbered(t *testing.T) {
 	}
 }
 
-// Every rule has a test that names it.
+// Every rule is named by a test.
 func TestContractIsProved(t *testing.T) {
 	thorough.OneGoroutine(t)
 	proved := map[string]bool{}
@@ -150,7 +150,7 @@ func TestContractIsProved(t *testing.T) {
 	}
 }
 
-// Whoever names a rule, in code or in a test, names one that exists.
+// Code and tests name only rules that exist.
 func TestContractIsNamedRightly(t *testing.T) {
 	thorough.OneGoroutine(t)
 	rules := contractRules(t)

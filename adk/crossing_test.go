@@ -10,11 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The fields of a Crossing that every kind has; all others are reached through
-// the table of kinds.
+// commonFields are the fields of a Crossing that every kind has. All other fields are reached
+// through the table of kinds.
 var commonFields = []string{"Seq", "At", "Kind", "Phase", "Call", "Strand", "Op"}
 
-// The names under which a trace writes the fields that every kind has.
+// commonLabels are the names under which a trace writes the fields that every kind has.
 var commonLabels = []string{"kind", "phase", "at", "in", "strand", "op", "end", "sha256"}
 
 // DET-4
@@ -93,8 +93,8 @@ func TestEventsCarryOnlyWhatNoEarlierLineGives(t *testing.T) {
 	}
 }
 
-// DET-4: an event either says the same as the operation that causes it, or is one of
-// two that stand around it, or the engine tells it of its own course.
+// DET-4: an event has the content of the operation that causes it, or is one of two events around
+// an operation, or the engine emits it on its own.
 func TestCausesOfEvents(t *testing.T) {
 	own := []Kind{KindTurnStart, KindTurnEnd, KindDispatchStart, KindDispatchEnd, KindIterationStart, KindIterationEnd, KindErrorEvent}
 	caused := map[Kind]bool{}
@@ -113,12 +113,12 @@ func TestCausesOfEvents(t *testing.T) {
 	}
 }
 
-// RUN-2, DET-6: what an operation leads to is a seam, below whose call other crossings
-// can lie; and storage is touched by those that call it alone.
+// RUN-2, DET-6: an operation with a LeadsTo label leads to a seam, whose call can contain other
+// crossings. Storage is touched only by operations that lead to the storage seam.
 func TestWhatOperationsLeadTo(t *testing.T) {
 	for _, k := range Kinds() {
 		label := k.LeadsTo()
-		if label != "" && k != KindFork { // whose strand goes on behind it
+		if label != "" && k != KindFork { // a fork's strand goes on after the operation
 			assert.True(t, k.Spanning(), "%s", k)
 			_, err := ParseSeam(label + "/x")
 			assert.NoError(t, err)
@@ -128,7 +128,7 @@ func TestWhatOperationsLeadTo(t *testing.T) {
 	}
 }
 
-// DET-4: ids and names are texts that somebody else gave, numbers are the engine's.
+// DET-4: ids and names are texts that user code gave; numbers are the engine's.
 func TestNamesAreOfTheirFields(t *testing.T) {
 	for _, k := range Kinds() {
 		for _, use := range kindTable[k].fields {
@@ -153,7 +153,7 @@ func TestNamesAreOfTheirFields(t *testing.T) {
 	assert.False(t, KindAck.Names(GateID))
 }
 
-// EVT-1: what says an event is a report, of one line, or an emit, around it.
+// EVT-1: the operation of an event's content is a report, in one line, or an emit, around the event.
 func TestWhatSaysAnEvent(t *testing.T) {
 	for _, k := range Kinds() {
 		assert.Equal(t, k.Emits(), k.Class() == ClassOperation && k.Uses(FieldPayload), "%s", k)
@@ -167,7 +167,7 @@ func TestWhatSaysAnEvent(t *testing.T) {
 	}
 }
 
-// PIP-11: where a goroutine ends, what was open is closed all the same.
+// PIP-11: when a goroutine ends with runtime.Goexit, the closing events are emitted all the same.
 func TestLastWords(t *testing.T) {
 	var last []Kind
 	for _, k := range Kinds() {
@@ -178,7 +178,7 @@ func TestLastWords(t *testing.T) {
 	assert.Equal(t, []Kind{KindTurnEnd, KindDispatchEnd, KindTurnGateClosed, KindToolExecutionEnd, KindErrorEvent}, last)
 }
 
-// What the engine answers is what a replay holds its answers against.
+// A replay compares its answers with the fields that the engine answers in the trace.
 func TestAnswersAreTheEngines(t *testing.T) {
 	for field, want := range map[Field][]Kind{
 		FieldFlag:  {KindAdd, KindRemove, KindUnregister, KindOffAck},

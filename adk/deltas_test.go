@@ -11,8 +11,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// seeded is a config whose turn begins with messages a, b and c and which keeps
-// what it holds at the end: the keys of its messages, and their texts.
+// seeded is a config whose turn begins with messages a, b and c, and which stores in held the keys
+// and texts of the messages that the turn holds at its end.
 func seeded(held *[]string) adk.Config {
 	config := newConfig()
 	config.TurnInput = []adk.TurnMiddleware{{Name: "seed", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
@@ -30,7 +30,7 @@ func seeded(held *[]string) adk.Config {
 	return config
 }
 
-// textsOf gives messages as id or, where they say more than usual, id: text.
+// textsOf returns each message as its id or, if its text is not the usual one, as id: text.
 func textsOf(messages []*adk.Message) []string {
 	texts := []string{}
 	for _, m := range messages {
@@ -43,8 +43,8 @@ func textsOf(messages []*adk.Message) []string {
 	return texts
 }
 
-// DEL-1, DEL-2, DEL-4, RUN-12: what each change does to the dispatch's set at
-// once and, after the ack, to the turn's.
+// DEL-1, DEL-2, DEL-4, RUN-12: how each change alters the dispatch's set at once and, after the
+// ack, the turn's set.
 func TestChangesReachTheTurn(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(ctx context.Context, set adk.Records[*adk.Message]) error
@@ -63,7 +63,7 @@ func TestChangesReachTheTurn(t *testing.T) {
 		"in order": {func(ctx context.Context, set adk.Records[*adk.Message]) error {
 			return errors.Join(set.Store(ctx, message("d")), set.Delete(ctx, "a"), set.Store(ctx, message("a")), set.Delete(ctx, "d"))
 		}, []string{"b", "c", "a"}},
-		// Add and Remove change the set that they are used on and nothing else.
+		// Add and Remove change only the set on which they are called.
 		"add": {func(_ context.Context, set adk.Records[*adk.Message]) error {
 			must(set.Add(message("own")))
 			must(set.Remove("a"))
@@ -92,7 +92,7 @@ func TestChangesReachTheTurn(t *testing.T) {
 	}
 }
 
-// DEL-4: standing instructions are matched by their text.
+// DEL-4: standing instructions are identified by their text.
 func TestInstructionDeltas(t *testing.T) {
 	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		set := dc.Instructions()
@@ -111,7 +111,7 @@ func TestInstructionDeltas(t *testing.T) {
 	assert.Equal(t, []string{"a", "c"}, held)
 }
 
-// DEL-1: an obligation that fails leaves nothing behind but its error.
+// DEL-1: an obligation that fails changes nothing and returns its error.
 func TestObligationThatFailsChangesNothing(t *testing.T) {
 	var held []string
 	config := seeded(&held)
@@ -131,12 +131,12 @@ func TestObligationThatFailsChangesNothing(t *testing.T) {
 	assert.Empty(t, with(lines, "! error"))
 }
 
-// DEL-2: the queue is applied before iterationEnd, and before the loop is left
-// on an ack from the input pipeline or the executor.
+// DEL-2: the queue is applied before iterationEnd, and before the loop is left after an ack
+// from the input pipeline or the executor.
 func TestWhenTheQueueIsApplied(t *testing.T) {
 	for name, c := range map[string]struct {
 		put  func(c *adk.Config)
-		want bool // what the turn holds at iterationEnd 0
+		want bool // whether the turn holds the message at iterationEnd 0
 	}{
 		"finished iteration": {func(c *adk.Config) { c.Executor = storing(0, 1) }, true},
 		"executor acks":      {func(c *adk.Config) { c.Executor = storing(0, 0) }, false},
@@ -186,8 +186,8 @@ func storing(at, acks int) adk.Executor {
 	})
 }
 
-// DEL-3: nack and abort discard what the iteration queued, wherever they are
-// given; what finished iterations brought stays.
+// DEL-3: a nack or an abort discards what its iteration queued, in whichever stage it happens. What
+// earlier iterations queued stays.
 func TestRefusedIterationsAreDiscarded(t *testing.T) {
 	ends := map[string]func(dc *adk.DispatchContext) error{
 		"nack":    func(dc *adk.DispatchContext) error { return dc.Nack(errBoom) },
@@ -243,7 +243,7 @@ func TestRefusedIterationsAreDiscarded(t *testing.T) {
 	}
 }
 
-// DEL-6: with write-behind the obligations are called at the flush, in order.
+// DEL-6: with write-behind the obligations are called at the flush, in the order of the changes.
 func TestWriteBehind(t *testing.T) {
 	store, config := &book{}, newConfig()
 	config.Storage, config.WriteBehind = store.storage(), true
@@ -263,12 +263,12 @@ func TestWriteBehind(t *testing.T) {
 	assert.Equal(t, "id2", store.scopes[1].DispatchID)
 }
 
-// DEL-6: what fails at the flush nacks, and the parent holds nothing of it.
+// DEL-6: an obligation that fails at the flush nacks the dispatch, and the parent gets none of its changes.
 func TestWriteBehindFails(t *testing.T) {
 	for name, answer := range map[string]func() error{
 		"error":       func() error { return errBoom },
 		"panic":       func() error { panic(errBoom) },
-		"abort error": func() error { return adk.Aborted(errBoom) }, // decided: an obligation is no stage (ABT-3)
+		"abort error": func() error { return adk.Aborted(errBoom) }, // decided: an obligation is not a stage (ABT-3)
 	} {
 		for place, acks := range map[string]int{"leaving": 0, "iteration end": 1} {
 			t.Run(name+" at "+place, func(t *testing.T) {
@@ -309,9 +309,9 @@ func TestWriteBehindFails(t *testing.T) {
 	}
 }
 
-// DEL-6, ABT-7, ABT-13: an abort during the flush. Decided: what was not called
-// yet is not called, the parent gets nothing, and the obligation's error is part
-// of the abort, but a panic is told.
+// DEL-6, ABT-7, ABT-13: an abort during the flush. Decided: obligations that have not been called
+// yet are not called, the parent gets nothing, and the obligation's error belongs to the abort,
+// but a panic is emitted as an error.
 func TestAbortDuringTheFlush(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer func() error
@@ -342,7 +342,7 @@ func TestAbortDuringTheFlush(t *testing.T) {
 	}
 }
 
-// SIG-6: stores after the ack are flushed with the rest.
+// SIG-6: changes that are stored after the ack are flushed with the others.
 func TestStoresAfterAck(t *testing.T) {
 	var held []string
 	config := seeded(&held)

@@ -12,8 +12,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// DSP-2, DSP-3, DSP-5: where a dispatch that is ended leaves its loop. Each case
-// signals at one place of the second iteration.
+// DSP-2, DSP-3, DSP-5: where a dispatch leaves its loop after a signal, a failure or an abort. Each
+// case ends it at one place of the second iteration.
 func TestWhereTheLoopIsLeft(t *testing.T) {
 	before := []string{
 		"dispatchStart", "iterationStart 0", "dispatch-input/m#0", "executor/model#0", "dispatch-output/m#0", "iterationEnd 0",
@@ -67,7 +67,7 @@ func TestWhereTheLoopIsLeft(t *testing.T) {
 	}
 }
 
-// DSP-4: many iterations, of the very same answer, are nobody's business.
+// DSP-4: the engine sets no bound on the number of iterations, even if all of them are the same.
 func TestNoBoundOfItsOwn(t *testing.T) {
 	config, heard := newConfig(), &outcome{}
 	config.Executor = ackAt(2000)
@@ -76,7 +76,7 @@ func TestNoBoundOfItsOwn(t *testing.T) {
 	assert.Equal(t, adk.StatusAck, heard.ends[0].Status)
 }
 
-// DSP-5: the iteration is the same for everything in it.
+// DSP-5: Iteration returns the same number everywhere in an iteration.
 func TestIterationIsConstant(t *testing.T) {
 	seen := &notes{}
 	note := func(place string, dc *adk.DispatchContext) { seen.add(fmt.Sprint(place, dc.Iteration())) }
@@ -102,13 +102,13 @@ func TestIterationIsConstant(t *testing.T) {
 	assert.Equal(t, []string{"in0", "executor0", "out0", "in1", "executor1"}, seen.all())
 }
 
-// DSP-6, DSP-7, EVT-8: what the error event and dispatchEnd carry.
+// DSP-6, DSP-7, EVT-8: which errors the error event and dispatchEnd carry.
 func TestWhatAFailedDispatchCarries(t *testing.T) {
 	ours := &adk.Error{Code: adk.E_INVALID_TOOL_ARGS, Message: "of the package's type"}
 	for name, c := range map[string]struct {
 		run       func(dc *adk.DispatchContext) error
 		code      adk.Code
-		end       error // dispatchEnd.Error is this very error, nil: the event's
+		end       error // dispatchEnd.Error is exactly this error; nil: the event's
 		unwrapped bool
 	}{
 		"nack":          {func(dc *adk.DispatchContext) error { return dc.Nack(errBoom) }, adk.E_LLM_EXECUTION_NACKED, errBoom, false},
@@ -117,7 +117,7 @@ func TestWhatAFailedDispatchCarries(t *testing.T) {
 		"error":         {func(*adk.DispatchContext) error { return errBoom }, adk.E_LLM_EXECUTION_EXECUTOR_ERROR, nil, true},
 		"error of ours": {func(*adk.DispatchContext) error { return ours }, adk.E_LLM_EXECUTION_EXECUTOR_ERROR, nil, true},
 		"panic":         {func(*adk.DispatchContext) error { panic(errBoom) }, adk.E_LLM_EXECUTION_EXECUTOR_ERROR, nil, true},
-		// DSP-6: a second signal that the executor lets escape is its failure.
+		// DSP-6: the error of a second signal, if the executor returns it, is the executor's failure.
 		"second signal": {func(dc *adk.DispatchContext) error { _ = dc.Ack(); return dc.Ack() }, adk.E_LLM_EXECUTION_EXECUTOR_ERROR, nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -139,8 +139,8 @@ func TestWhatAFailedDispatchCarries(t *testing.T) {
 	}
 }
 
-// DSP-9, DSP-13, STA-6: the dispatch begins with copies of what the turn held,
-// and neither sees the other.
+// DSP-9, DSP-13, STA-6: a dispatch begins with copies of what the turn holds. Neither sees the
+// other's changes.
 func TestDispatchHasItsOwnCopies(t *testing.T) {
 	config := newConfig()
 	config.Tools = []*adk.Tool{tool("base", done)}
@@ -182,7 +182,7 @@ func TestDispatchHasItsOwnCopies(t *testing.T) {
 	runTurn(t, config, raw)
 }
 
-// DSP-10: a gate can be awaited in every stage of a turn, the dispatch's too.
+// DSP-10: code can wait for a gate in every stage of a turn, and of its dispatch.
 func TestGateInEveryStage(t *testing.T) {
 	inEach(t, func(t *testing.T, p pipeline) {
 		config := p.config()
@@ -200,8 +200,8 @@ func TestGateInEveryStage(t *testing.T) {
 	})
 }
 
-// DSP-11: the failure of an output pipeline wins over an ack given in it, and
-// the handlers have run.
+// DSP-11: when an output pipeline acks and then fails, the failure wins. The ack handlers have
+// run by then.
 func TestFailureAfterAckWins(t *testing.T) {
 	heard, ran := &outcome{}, false
 	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {

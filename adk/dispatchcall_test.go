@@ -13,12 +13,12 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// planner is a dispatch whose script says one thing.
+// planner is a dispatch whose script has one iteration.
 func planner(steps ...fakes.Step) adk.DispatchInput {
 	return adk.DispatchInput{Name: "planner", Executor: fakes.Script{steps}.Executor("planner-model")}
 }
 
-// alone is a raw context with storage that keeps nothing.
+// alone is a raw context whose storage stores nothing.
 func alone() *adk.RawDispatch {
 	return &adk.RawDispatch{SystemPrompt: "Plan.", Storage: fakes.NoOpStorage()}
 }
@@ -43,9 +43,9 @@ func callingTurn(t *testing.T, do func(ctx context.Context, tc *adk.TurnContext)
 	return events
 }
 
-// DSP-1: both or neither of a source and a raw context is an invalid input.
-// DSP-12: an invalid input or raw context fails with its code, naming every
-// fault, and no event fires.
+// DSP-1: an input with both a source and a raw context, or with neither, is invalid.
+// DSP-12: an invalid input or raw context fails with its code, the error names every fault, and
+// no event is emitted.
 func TestDispatchRefusesInvalidInput(t *testing.T) {
 	heard := 0
 	listening := alone()
@@ -75,9 +75,9 @@ func TestDispatchRefusesInvalidInput(t *testing.T) {
 	assert.Zero(t, heard)
 }
 
-// DSP-1: in a turn the dispatch sees what the turn sees and flushes to it.
-// DSP-7: a failed dispatch is one error event, whoever called it.
-// DSP-8: the end and the error of a nack are given; ack and abort give no error.
+// DSP-1: within a turn the dispatch sees what the turn sees, and flushes to it.
+// DSP-7: a failed dispatch emits one error event, whoever called it.
+// DSP-8: after a nack Dispatch returns the end and the error; after an ack or abort it returns no error.
 func TestDispatchInTurn(t *testing.T) {
 	errPlan := errors.New("no plan")
 	events := callingTurn(t, func(ctx context.Context, tc *adk.TurnContext) {
@@ -105,8 +105,8 @@ func TestDispatchInTurn(t *testing.T) {
 	assert.Equal(t, []string{"dispatchEnd ack", "error E_LLM_EXECUTION_NACKED", "dispatchEnd nack", "dispatchEnd ack"}, events)
 }
 
-// DSP-7, DSP-8: a stage that returns the nack of a dispatch it called has failed
-// itself: two error events, each of its own.
+// DSP-7, DSP-8: a stage that returns the error of a nacked dispatch fails itself. There are two error
+// events, one for the dispatch and one for the stage.
 func TestReturnedNackIsAFailureOfItsOwn(t *testing.T) {
 	config, heard := newConfig(), &outcome{}
 	config.TurnInput = []adk.TurnMiddleware{{Name: "plans", Run: func(ctx context.Context, tc *adk.TurnContext, _ adk.Next) error {
@@ -125,7 +125,7 @@ func TestReturnedNackIsAFailureOfItsOwn(t *testing.T) {
 	assert.Same(t, errBoom, heard.errors[1].Error.Cause)
 }
 
-// ABT-12: an abort on the dispatch of a turn aborts the turn.
+// ABT-12: an abort in a dispatch of a turn aborts the turn.
 func TestAbortInADispatchOfATurnAbortsTheTurn(t *testing.T) {
 	events := callingTurn(t, func(ctx context.Context, tc *adk.TurnContext) {
 		in := planner(fakes.Abort(errors.New("enough")))
@@ -138,8 +138,8 @@ func TestAbortInADispatchOfATurnAbortsTheTurn(t *testing.T) {
 	assert.Equal(t, []string{"dispatchEnd aborted"}, events)
 }
 
-// ABT-12, ABT-11: a dispatch whose own context has ended has no iteration and is
-// aborted, and the turn goes on.
+// ABT-12, ABT-11: a dispatch whose own context has ended runs no iteration and is aborted, and the
+// turn goes on.
 func TestDispatchWithAnEndedContext(t *testing.T) {
 	ends := map[string]func(context.Context) (context.Context, func()){
 		"cancelled": func(ctx context.Context) (context.Context, func()) {
@@ -171,7 +171,7 @@ func TestDispatchWithAnEndedContext(t *testing.T) {
 	}
 }
 
-// DET-5: the source ends with its seam call.
+// DET-5: a context cannot be the source of a dispatch after its seam call has ended.
 func TestDispatchOnAnEndedContext(t *testing.T) {
 	var kept *adk.TurnContext
 	callingTurn(t, func(_ context.Context, tc *adk.TurnContext) { kept = tc })
@@ -181,9 +181,9 @@ func TestDispatchOnAnEndedContext(t *testing.T) {
 	assert.ErrorIs(t, err, adk.E_CONTEXT_ENDED)
 }
 
-// DSP-8, EVT-5: called alone, only the listeners passed in hear, and there is no
-// turn.
-// DEL-5: what it stores is in storage, and drains to nowhere else.
+// DSP-8, EVT-5: a standalone dispatch emits its events to the listeners in its raw context only, and the
+// events have no turn id.
+// DEL-5: what it stores goes to the storage, and is flushed to no parent.
 func TestDispatchAlone(t *testing.T) {
 	storage := fakes.NewStorage()
 	raw := &adk.RawDispatch{SystemPrompt: "Plan.", Storage: storage.Storage(), Instructions: []string{"Be brief."},
@@ -204,8 +204,8 @@ func TestDispatchAlone(t *testing.T) {
 	assert.Len(t, storage.Messages(), 1)
 }
 
-// ABT-12: abort on a standalone dispatch aborts it, and one whose context is
-// cancelled already runs no user code.
+// ABT-12: an abort in a standalone dispatch aborts that dispatch. A standalone dispatch whose context
+// is cancelled already runs no user code.
 func TestDispatchAloneAborts(t *testing.T) {
 	in := planner(fakes.Abort(errors.New("enough")))
 	in.Raw = alone()
@@ -223,8 +223,8 @@ func TestDispatchAloneAborts(t *testing.T) {
 	assert.Zero(t, end.Iterations)
 }
 
-// DSP-10: without gate support, waiting in a standalone dispatch fails; with
-// it, a listener settles.
+// DSP-10: without gate support, waiting in a standalone dispatch fails. With gate support, a
+// listener can settle the gate.
 func TestGatesOfADispatchAlone(t *testing.T) {
 	in := planner(fakes.WaitFor(adk.Gate{ID: "g", Reason: "may I?"}), fakes.Ack())
 	in.Raw = alone()

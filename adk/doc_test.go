@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The map of one turn for who reads the code names methods that there are.
+// The map of one turn for readers of the code names only methods that exist.
 func TestTheMapNamesWhatThereIs(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	require.NoError(t, err)
@@ -34,7 +34,7 @@ func TestTheMapNamesWhatThereIs(t *testing.T) {
 	}
 }
 
-// comments are the lines of a source that are nothing else.
+// comments returns the lines of a source that are only a comment.
 func comments(source string) string {
 	return strings.Join(regexp.MustCompile(`(?m)^//.*$`).FindAllString(source, -1), "\n")
 }

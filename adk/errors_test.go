@@ -32,7 +32,7 @@ func declaredCodes(t *testing.T) map[string]string {
 	return codes
 }
 
-// ERR-2: the flags of the contract.
+// ERR-2: which codes the contract calls fatal.
 const (
 	fatalCodes = `E_INVALID_TURN_RUNNER_CONFIG E_INVALID_TURN_CONTEXT E_INVALID_LLM_DISPATCH_INPUT
 		E_INVALID_LLM_EXECUTION_CONTEXT E_LLM_EXECUTION_ALREADY_SIGNALLED E_CONTEXT_ENDED E_INVALID_STASH_PATH
@@ -55,8 +55,8 @@ const (
 		E_SESSION_STATE_NEWER E_SESSION_FORMAT E_SESSION_FULL E_SESSION_ERASED`
 )
 
-// ERR-2, ERR-4: constants, their documentation, the table behind Known and
-// Fatal, and the contract name the same codes.
+// ERR-2, ERR-4: the constants, their documentation, the table behind Known and Fatal, and the contract
+// name the same codes.
 func TestCodes(t *testing.T) {
 	declared := declaredCodes(t)
 	for flags, fatal := range map[string]bool{fatalCodes: true, otherCodes: false} {
@@ -73,7 +73,7 @@ func TestCodes(t *testing.T) {
 	assert.False(t, adk.Code("E_UNKNOWN").Known())
 }
 
-// ERR-1: by code with Is, by type and cause with As.
+// ERR-1: errors.Is finds an error by its code, errors.As by its type, and both find its cause.
 func TestErrorIsAsked(t *testing.T) {
 	e := &adk.Error{Code: adk.E_TURN_GATE_TIMEOUT, Message: "too late", Cause: errBoom}
 	wrapped := fmt.Errorf("outer: %w", e)
@@ -97,8 +97,8 @@ type badText struct{}
 
 func (badText) Error() string { panic("no text") }
 
-// ERR-3, DET-2: a panic's text never holds its stack, and a value that cannot
-// say what it is does no harm.
+// ERR-3, DET-2: the text of a panic never contains its stack. A value whose methods panic does no
+// harm.
 func TestPanicText(t *testing.T) {
 	for want, value := range map[string]any{"boom": errBoom, "text": "text", "4": 4, "PANIC": badText{}} {
 		assert.Contains(t, adk.PanicText(value), want)

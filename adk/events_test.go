@@ -18,7 +18,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/listening"
 )
 
-// busy is a config and a turn in which every one of the fifteen events fires.
+// busy returns a config and a turn in which each of the fifteen events is emitted.
 func busy() (adk.Config, adk.RawTurn) {
 	config := newConfig()
 	echo := tool("echo", done)
@@ -56,8 +56,8 @@ func settling(observability adk.Observability) adk.Observability {
 	return observability
 }
 
-// EVT-1, EVT-2: every event of both buses, in the order in which the observer
-// is told them, each before its listeners hear it.
+// EVT-1, EVT-2: every event of both buses is emitted, and the observer learns of each event before
+// its listeners.
 func TestEveryEvent(t *testing.T) {
 	config, raw := busy()
 	log := &notes{}
@@ -78,7 +78,7 @@ func TestEveryEvent(t *testing.T) {
 	}
 }
 
-// EVT-1: who hears every event hears what an observer is told, by its kind.
+// EVT-1: a listener of every event receives the same events as an observer, with their kinds.
 func TestWhoHearsEveryEvent(t *testing.T) {
 	type event struct {
 		kind    adk.Kind
@@ -103,7 +103,7 @@ func TestWhoHearsEveryEvent(t *testing.T) {
 	assert.Equal(t, told, heard)
 }
 
-// EVT-2: registration order, on the emitting goroutine, outside every lock.
+// EVT-2: listeners are called in the order of registration, on the emitting goroutine, without a lock held.
 func TestListenersInOrder(t *testing.T) {
 	log := &notes{}
 	config := executing(func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -120,7 +120,7 @@ func TestListenersInOrder(t *testing.T) {
 	off := runner.On(listener("gone"))
 	runner.On(adk.Functional{Message: func(adk.MessageEvent) {
 		log.add("registers")
-		runner.On(listener("new")) // outside every lock; it hears the next event
+		runner.On(listener("new")) // possible because no lock is held; it hears the next event
 	}})
 	off()
 	off()
@@ -131,7 +131,7 @@ func TestListenersInOrder(t *testing.T) {
 	assert.Equal(t, []string{"first", "once", "registers", "run's own", "returned", "first", "registers", "new", "returned"}, log.all())
 }
 
-// EVT-1: once is once for each kind of event, on both buses.
+// EVT-1: a once listener is called once for each kind of event, on both buses.
 func TestOncePerKind(t *testing.T) {
 	config, raw := busy()
 	log := &notes{}
@@ -149,8 +149,8 @@ func TestOncePerKind(t *testing.T) {
 	}, log.all())
 }
 
-// EVT-3, EVT-4: listeners that panic at every event change nothing, disturb
-// neither those behind them nor the other bus, and are told.
+// EVT-3, EVT-4: listeners that panic at every event change nothing, disturb neither later listeners nor
+// the other bus, and their panics are recorded.
 func TestListenersThatPanic(t *testing.T) {
 	config, raw := busy()
 	raw.Observability = settling(adk.Observability{})
@@ -172,7 +172,7 @@ func TestListenersThatPanic(t *testing.T) {
 	assert.Equal(t, quiet, without(told, contained...))
 }
 
-// EVT-4: removing every listener changes nothing of what the engine does.
+// EVT-4: the engine does the same with listeners and without.
 func TestListenersChangeNothing(t *testing.T) {
 	config, raw := busy()
 	config.Executor = ackAt(3)
@@ -188,7 +188,7 @@ func TestListenersChangeNothing(t *testing.T) {
 	assert.Equal(t, []int{reads, ids}, []int{readsHeard, idsHeard}, "no time and no id is taken for a listener")
 }
 
-// EVT-5, EVT-6: what every payload carries, and that its times are the clock's.
+// EVT-5, EVT-6: what every payload carries. Its times are the clock's.
 func TestPayloads(t *testing.T) {
 	config, raw := busy()
 	config.Clock = &handClock{step: 1} // every reading is a nanosecond later
@@ -234,7 +234,7 @@ func TestPayloads(t *testing.T) {
 	}, got))
 }
 
-// EVT-6: a clock that goes back gives no negative duration and no earlier time.
+// EVT-6: a clock that goes back causes no negative duration and no earlier time.
 func TestClockThatGoesBack(t *testing.T) {
 	config, raw := busy()
 	config.Clock = &handClock{step: -1}
@@ -251,7 +251,7 @@ func TestClockThatGoesBack(t *testing.T) {
 	}
 }
 
-// EVT-9: a tool's failure is no error event unless the executor lets it escape.
+// EVT-9: a tool's failure emits no error event unless the executor returns it.
 func TestToolFailureIsNoErrorEvent(t *testing.T) {
 	bad := tool("bad", func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
 		return nil, errBoom
@@ -276,7 +276,7 @@ func TestToolFailureIsNoErrorEvent(t *testing.T) {
 	}
 }
 
-// EVT-10: what is emitted goes out as given, from turn and dispatch.
+// EVT-10: Emit sends an event exactly as given, in a turn and in a dispatch.
 func TestEmit(t *testing.T) {
 	message := adk.MessageEvent{ID: "m", Delta: "d", Full: "not additive", UpdatedAt: noon}
 	thought := adk.ThoughtEvent{ID: "t", Delta: "d"}
@@ -304,8 +304,8 @@ func TestEmit(t *testing.T) {
 	})
 }
 
-// EVT-2: the deltas of one stream keep their order when two strands report and
-// the listener is slow to return.
+// EVT-2: the deltas of one stream keep their order when two strands report them and the
+// listener is slow.
 func TestDeltasOfTwoStrandsKeepTheirOrder(t *testing.T) {
 	for name, report := range map[string]func(h *adk.Helpers){
 		"message":   func(h *adk.Helpers) { must(h.ReportMessage("m", "x", false)) },
@@ -340,8 +340,8 @@ func TestDeltasOfTwoStrandsKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// EVT-2, PIP-11: a listener that ends the goroutine leaves nothing unheard of
-// what others reported meanwhile, and nothing out of its order.
+// EVT-2, PIP-11: a listener that ends its goroutine does not prevent the events that others reported
+// meanwhile from being heard, in their order.
 func TestListenerEndsTheGoroutineOfAStream(t *testing.T) {
 	hearing, reported := make(chan bool), make(chan bool)
 	var heard []string
@@ -373,9 +373,9 @@ func TestListenerEndsTheGoroutineOfAStream(t *testing.T) {
 	assert.Equal(t, []string{"1", "12", "123", "1234"}, heard)
 }
 
-// EVT-6: strands that run side by side may be at different times, as they are in a
-// replay; each goes on from its fork, a stream from its begin, and who waited for a
-// strand from its end.
+// EVT-6: concurrent strands may have different times, as in a replay. The time of a strand is never
+// before its fork, the end of a stream is never before its begin, and a strand that waited for
+// another is never before that one's end.
 func TestTimeGoesOnInEachStrand(t *testing.T) {
 	clock := &handClock{}
 	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -387,7 +387,7 @@ func TestTimeGoesOnInEachStrand(t *testing.T) {
 			said <- must(dc.Helpers().ReportMessage("m", "Hello", false))
 			<-goOn
 			assert.Equal(t, clock.set(2*time.Hour), dc.Now())
-			clock.set(-time.Hour) // before who waits looks at the clock
+			clock.set(-time.Hour) // before the waiting strand reads the clock
 			return nil
 		}))
 		begun := <-said
@@ -402,8 +402,8 @@ func TestTimeGoesOnInEachStrand(t *testing.T) {
 	runTurn(t, config, hello)
 }
 
-// EVT-6: an event that follows an operation has its time, and not one that another
-// strand has come to before it is told: the strand's next line would lie before it.
+// EVT-6: an event has the time of the operation that it follows, also when another strand reads a later
+// time before the event is emitted. Otherwise the next line of the event's strand would be earlier.
 func TestEventsKeepToTheTimeOfTheirStrand(t *testing.T) {
 	clock, rec := &handClock{}, &recorder{}
 	reached, goOn := make(chan bool), make(chan bool)
@@ -435,8 +435,8 @@ func TestEventsKeepToTheTimeOfTheirStrand(t *testing.T) {
 	}
 }
 
-// EVT-1: a listener may unsubscribe itself or others while it hears an event. Who
-// was registered when the event came still hears it, once.
+// EVT-1: a listener may unsubscribe itself or others while it handles an event. A listener that was
+// registered when the event was emitted still hears it, once.
 func TestUnsubscribingWhileHearing(t *testing.T) {
 	var said []string
 	offs := map[string]func(){}
@@ -461,7 +461,7 @@ func TestUnsubscribingWhileHearing(t *testing.T) {
 	assert.Equal(t, []string{"second", "fourth"}, said)
 }
 
-// EVT-1: functional listeners as well, in the middle of a stream.
+// EVT-1: the same for functional listeners, in the middle of a stream.
 func TestUnsubscribingInAStream(t *testing.T) {
 	var said []string
 	var off func()
@@ -477,7 +477,7 @@ func TestUnsubscribingInAStream(t *testing.T) {
 	assert.Equal(t, []string{"once one", "always one", "always two"}, said)
 }
 
-// EVT-5, EVT-8: an error of a dispatch says of which, and one of the turn of none.
+// EVT-5, EVT-8: an error event of a dispatch names the dispatch, and one of the turn names none.
 func TestErrorsSayOfWhichDispatch(t *testing.T) {
 	for label, inDispatch := range map[string]bool{adk.LabelTurnInput: false, adk.LabelDispatchInput: true, adk.LabelDispatchOutput: true, adk.LabelTurnOutput: false} {
 		for _, p := range pipelines {

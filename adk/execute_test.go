@@ -13,8 +13,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// TOL-2, TOL-3, TOL-4: call id from the raw arguments, validated ones for the handler,
-// its own handle, and both events around it.
+// TOL-2, TOL-3, TOL-4: the call id comes from the raw arguments. The handler gets the validated ones
+// and its own handle, and both events are emitted around it.
 func TestExecute(t *testing.T) {
 	var own *adk.DispatchContext
 	echo := tool("echo", func(_ context.Context, dc *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
@@ -41,7 +41,7 @@ func TestExecute(t *testing.T) {
 	assert.Contains(t, strings.Join(lines, "|"), "execute(|! toolExecutionStart echo|> tool/echo|stash seen|< tool/echo ok|! toolExecutionEnd echo|)execute")
 }
 
-// TOL-2, TOL-3: bad arguments run nothing and fire no event.
+// TOL-2, TOL-3: invalid arguments run no handler and emit no event.
 func TestExecuteBadArguments(t *testing.T) {
 	ran := false
 	strict := tool("strict", func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
@@ -64,7 +64,7 @@ func TestExecuteBadArguments(t *testing.T) {
 	assert.Len(t, with(lines, ")execute E_INVALID_TOOL_ARGS"), 8)
 }
 
-// TOL-3, TOL-5: what a failing handler gives its caller.
+// TOL-3, TOL-5: which error the caller gets when a handler fails.
 func TestExecuteFails(t *testing.T) {
 	for name, c := range map[string]struct {
 		handler func() (adk.ToolResult, error)
@@ -97,7 +97,7 @@ func TestExecuteFails(t *testing.T) {
 	}
 }
 
-// TOL-6: the registry through a handle, and what of it is told.
+// TOL-6: using the registry through a handle, and which crossings that makes.
 func TestToolSet(t *testing.T) {
 	ephemeral := func(init *adk.ToolInit) { init.Ephemeral = true }
 	var late adk.ToolSet
@@ -126,7 +126,7 @@ func TestToolSet(t *testing.T) {
 	assert.True(t, late.Has("c"))
 }
 
-// TOL-8, TOL-9: a binding prunes on ack, and only on ack, unless undone.
+// TOL-8, TOL-9: a binding prunes ephemeral tools on ack only, unless it is undone.
 func TestBind(t *testing.T) {
 	ephemeral := func(init *adk.ToolInit) { init.Ephemeral = true }
 	for name, c := range map[string]struct {
@@ -156,8 +156,8 @@ func TestBind(t *testing.T) {
 	}
 }
 
-// TOL-6, TOL-8: a registry of the caller's own is bound to a dispatch like that of a
-// context, which keeps its tools.
+// TOL-6, TOL-8: a caller's own registry can be bound to a dispatch like a context's registry. The
+// dispatch's own tools stay.
 func TestBindOwnRegistry(t *testing.T) {
 	ephemeral := func(init *adk.ToolInit) { init.Ephemeral = true }
 	for name, c := range map[string]struct {
@@ -186,8 +186,8 @@ func TestBindOwnRegistry(t *testing.T) {
 	}
 }
 
-// TOL-7: the tools of a context are merged with those of registries into a new one,
-// whose tools can be executed; the context keeps its own, and so do the others.
+// TOL-7: merging the tools of a context with registries gives a new registry, whose tools can be
+// executed. The context and the other registries stay unchanged.
 func TestMergeOfAContextsTools(t *testing.T) {
 	said := func(text string) adk.ToolHandler {
 		return func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
@@ -215,7 +215,7 @@ func TestMergeOfAContextsTools(t *testing.T) {
 	assert.Len(t, with(lines, "register"), 2, "a merge is no operation")
 }
 
-// RUN-2, RUN-13: tools are fetched from their source and registered by nobody.
+// RUN-2, RUN-13: Fetch gets tools from their source and registers none.
 func TestFetchTools(t *testing.T) {
 	store := &book{tools: []*adk.Tool{tool("stored", done)}}
 	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -230,8 +230,8 @@ func TestFetchTools(t *testing.T) {
 	runTurn(t, config, hello)
 }
 
-// TOL-3, TOL-5: bytes of which there are none are a result, also those of a buffer that nobody
-// has written to, as a command's that printed nothing.
+// TOL-3, TOL-5: no bytes are a result too, also the nil bytes of a buffer that was never written to,
+// such as the output of a command that printed nothing.
 func TestExecuteGivesNoBytes(t *testing.T) {
 	var printed bytes.Buffer
 	silent := tool("silent", func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {

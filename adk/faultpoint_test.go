@@ -10,7 +10,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// broken answers every fault point with an error.
+// broken makes Outside answer every fault point with an error.
 func broken(err error) func(*adk.Config) {
 	return func(c *adk.Config) {
 		c.FaultPoints = true
@@ -18,8 +18,8 @@ func broken(err error) func(*adk.Config) {
 	}
 }
 
-// WLD-9: a fault point does nothing unless the config says so, and is told then as an
-// ask whose error is what somebody else gives.
+// WLD-9: a fault point does nothing unless the config enables it. Then it is recorded as an ask, whose
+// error is the one that Outside returns.
 func TestFaultPoint(t *testing.T) {
 	point := func(want error) func(ctx context.Context, _ *adk.DispatchContext) {
 		return func(ctx context.Context, _ *adk.DispatchContext) {
@@ -36,8 +36,8 @@ func TestFaultPoint(t *testing.T) {
 	assert.NoError(t, adk.FaultPoint(nil, "of nobody")) //nolint:staticcheck // what is tested
 }
 
-// WLD-9: a fault point never fails of itself: not in a run that is aborted, and not when
-// the call is over whose context it is given.
+// WLD-9: a fault point never fails on its own: not in a run that is aborted, and not after the
+// call whose context it is given.
 func TestFaultPointBehindTheEnd(t *testing.T) {
 	torn := errors.New("torn")
 	var late context.Context

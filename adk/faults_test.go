@@ -15,7 +15,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// faultsOf are the faults that an error lists.
+// faultsOf returns the faults that an error lists.
 func faultsOf(t *testing.T, err error) []adk.Fault {
 	t.Helper()
 	var ours *adk.Error
@@ -31,8 +31,8 @@ func pathsOf(faults []adk.Fault) (paths []string) {
 	return paths
 }
 
-// ERR-1, TOL-2, GAT-3, RUN-1: an error that lists faults has them one by one too,
-// with where each is, and never the value.
+// ERR-1, TOL-2, GAT-3, RUN-1: an error with several faults has them as a list too. Each says where it
+// is, and never shows the value.
 func TestErrorsListTheirFaults(t *testing.T) {
 	counts := tool("count", done)
 	_, err := counts.Validate(map[string]any{"n": "secret", "m": 1})
@@ -69,7 +69,7 @@ func TestErrorsListTheirFaults(t *testing.T) {
 	}), raw)
 }
 
-// GAT-1, GAT-3: the typed wait has the schema of its type, and gives a value of it.
+// GAT-1, GAT-3: the typed wait uses the schema of its type, and returns a value of the type.
 func TestTypedWait(t *testing.T) {
 	type answer struct {
 		Approved bool   `json:"approved"`
@@ -93,7 +93,7 @@ func TestTypedWait(t *testing.T) {
 	runTurn(t, config, raw)
 }
 
-// GAT-1: what no schema kept out and is no value of the type is an error.
+// GAT-1: a resolution that the schema accepts but that is not a value of the type is an error.
 func TestTypedWaitMisfits(t *testing.T) {
 	raw := hello
 	raw.Observability.TurnGateOpen = func(e adk.TurnGateOpen) { must(e.Gate.Resolve("ann", "text")) }
@@ -107,8 +107,8 @@ func TestTypedWaitMisfits(t *testing.T) {
 	}), raw)
 }
 
-// RUN-13, DEL-1: Keep stores and has the record in the set, on every context; a
-// storage that fails leaves nothing.
+// RUN-13, DEL-1: Keep stores a record and adds it to the set, on every context. When the storage
+// fails, the set stays unchanged.
 func TestKeep(t *testing.T) {
 	store := &book{answer: func(_ context.Context, _ adk.Scope, call string) error {
 		if call == "messages.store bad" {
@@ -136,7 +136,7 @@ func TestKeep(t *testing.T) {
 	assert.Equal(t, []string{"messages.store t", "messages.store bad", "messages.store d", "messages.store bad"}, store.all())
 }
 
-// PRM-6: a thought whose text the provider keeps to itself has a payload alone.
+// PRM-6: a thought whose text the provider does not disclose has only a payload.
 func TestRedactedThought(t *testing.T) {
 	init := adk.ThoughtInit{ID: "t", Payload: "opaque", ReplayCompatibility: "v1", CreatedAt: noon, UpdatedAt: noon}
 	redacted := must(adk.NewThought(init))
@@ -148,8 +148,8 @@ func TestRedactedThought(t *testing.T) {
 	assert.ErrorContains(t, err, "want one of them or both")
 }
 
-// PRM-8: a reader may tell how much there is without being read. It is asked once, and the
-// media tells it ever after: as JSON, with another reader, and made anew.
+// PRM-8: a reader may tell the size of a media without being read. It is asked once, and the media keeps
+// the answer: as JSON, with another reader, and when it is made anew.
 func TestMediaSize(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "five")
 	require.NoError(t, os.WriteFile(path, []byte("12345"), 0o600))

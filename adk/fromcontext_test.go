@@ -14,8 +14,8 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// DET-1, WLD-1: code that has a context alone has the clock, the ids and the sleep of the call
-// that the context was handed to, and of a strand its own.
+// DET-1, WLD-1: code that has only a context gets the clock, the ids and the sleep of the call that
+// the context was passed to; in a strand it gets the strand's.
 func TestWhatContextsGive(t *testing.T) {
 	type key struct{}
 	var told []string
@@ -64,7 +64,7 @@ func TestWhatContextsGive(t *testing.T) {
 	assert.NotEmpty(t, id)
 }
 
-// Without a handle they are the machine's.
+// Without a handle in the context they are the machine's.
 func TestContextsWithoutAHandle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()

@@ -10,7 +10,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// FuzzParseRecord reads any record: what it takes has the same JSON and digest again.
+// FuzzParseRecord parses any record: an accepted one is written as JSON that parses to the same JSON and digest.
 func FuzzParseRecord(f *testing.F) {
 	const times = `"createdAt":"2025-01-01T00:00:00Z","updatedAt":"2025-01-01T00:00:00Z"`
 	for kind, data := range map[adk.RecordKind]string{
@@ -43,7 +43,7 @@ func FuzzParseRecord(f *testing.F) {
 	})
 }
 
-// FuzzParseSeam reads any path: what it takes is written the same.
+// FuzzParseSeam parses any path: an accepted one is written the same.
 func FuzzParseSeam(f *testing.F) {
 	for _, path := range []string{"run", "dispatch/a", "executor/model#1", "dispatch-input/cap#2#3", "storage/messages.fetch", "tool/", "strand//", "turn-input/\xff"} {
 		f.Add(path)

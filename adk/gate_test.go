@@ -13,7 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// waiting is a config whose executor waits for a gate, keeps the answer and
+// waiting is a config whose executor waits for a gate, keeps the resolution and
 // acks.
 func waiting(gate adk.Gate, value *any, err *error) adk.Config {
 	return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -22,9 +22,9 @@ func waiting(gate adk.Gate, value *any, err *error) adk.Config {
 	})
 }
 
-// GAT-1, GAT-2, GAT-4: each way to settle a gate, from the listener that hears
-// it open, what the waiter gets and how it closes; a second settlement does
-// nothing.
+// GAT-1, GAT-2, GAT-4: each way to settle a gate from the listener of its open event, what the
+// waiter gets, and how the gate closes. A second settlement has no
+// effect.
 func TestSettlements(t *testing.T) {
 	gate := adk.Gate{ID: "g", Reason: "r", Payload: "p", Schema: []byte(`{"type":["null","integer"]}`)}
 	for name, c := range map[string]struct {
@@ -71,7 +71,7 @@ func TestSettlements(t *testing.T) {
 	}
 }
 
-// GAT-1: rejecting with nil is a rejection all the same.
+// GAT-1: rejecting with a nil error is a rejection too.
 func TestRejectedWithNil(t *testing.T) {
 	var value any
 	var err error
@@ -81,8 +81,8 @@ func TestRejectedWithNil(t *testing.T) {
 	assert.ErrorContains(t, err, `"g"`)
 }
 
-// GAT-3: a schema validates first, applies its defaults, and what it refuses
-// leaves the gate open.
+// GAT-3: the schema validates a resolution first and applies its defaults. A resolution that it
+// refuses leaves the gate open.
 func TestGateSchema(t *testing.T) {
 	var value any
 	var err error
@@ -104,7 +104,7 @@ func TestGateSchema(t *testing.T) {
 	assert.Equal(t, []string{"settle g refused ann", "settle g refused ann", "settle g refused ann", "settle g refused ann", "settle g resolved ann"}, with(facts(lines), "settle"))
 }
 
-// GAT-4: open before the wait, settlement, closed, and only then the waiter.
+// GAT-4: the order is the wait, the open event, the settlement, the close event, and the waiter's return.
 func TestOrderOfAGate(t *testing.T) {
 	var value any
 	var err error
@@ -120,7 +120,7 @@ func TestOrderOfAGate(t *testing.T) {
 	assert.Equal(t, []string{"wait-for(", "! turnGateOpen g", "= settle g resolved ann", "! turnGateClosed g resolved ann", ")wait-for", "ack("}, lines[at:at+6])
 }
 
-// GAT-5: malformed gates are refused and no event fires.
+// GAT-5: a malformed gate is refused and no event is emitted.
 func TestMalformedGates(t *testing.T) {
 	var none context.Context
 	lines := runTurn(t, executing(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -153,8 +153,8 @@ func TestMalformedGates(t *testing.T) {
 	}
 }
 
-// GAT-5, decided: two gates open at once cannot have one id, since a settler
-// could not tell them apart; one after the other can.
+// GAT-5, decided: two gates that are open at the same time cannot have the same id, since a settler
+// could not tell them apart. Two gates one after the other can.
 func TestGateIDsAreApartWhileOpen(t *testing.T) {
 	gate := adk.Gate{ID: "g", Reason: "r"}
 	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -179,11 +179,11 @@ func TestGateIDsAreApartWhileOpen(t *testing.T) {
 	assert.Len(t, with(lines, "! turnGateOpen"), 2)
 }
 
-// gates passes open gates from a listener to whoever settles them; each test
-// takes all that it puts in.
+// gates passes open gates from a listener to the code that settles them. Each test receives all
+// gates that it sends.
 var gates = make(chan *adk.TurnGate, 8)
 
-// GAT-1: the waiter's own context ends: an error with its cause, no abort.
+// GAT-1: when the waiter's own context ends, the wait returns an error with its cause, and nothing is aborted.
 func TestWaiterGivesUp(t *testing.T) {
 	for _, before := range []bool{true, false} {
 		config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -212,8 +212,8 @@ func TestWaiterGivesUp(t *testing.T) {
 	}
 }
 
-// GAT-4, GAT-7, ABT-10: several gates of several strands, closed by one abort in
-// the order they were opened; the errors are part of the abort.
+// GAT-4, GAT-7, ABT-10: one abort closes several gates of several strands in the order in which
+// they were opened. The waiters' errors belong to the abort.
 func TestAbortClosesGatesInOrder(t *testing.T) {
 	ids := []string{"a", "b", "c", "d"}
 	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -243,8 +243,8 @@ func TestAbortClosesGatesInOrder(t *testing.T) {
 	assert.Contains(t, with(lines, "! dispatchEnd")[0], "aborted")
 }
 
-// GAT-4, GAT-7: a listener that waits for a gate while another opens. The inner
-// one has to close first, or the abort would wait for itself.
+// GAT-4, GAT-7: a listener waits for a gate while another gate opens. The inner gate has to
+// close first, or the abort would wait for itself.
 func TestAbortClosesAGateInsideAGate(t *testing.T) {
 	var inner error
 	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -273,8 +273,8 @@ func TestAbortClosesAGateInsideAGate(t *testing.T) {
 	assert.Equal(t, []string{"! turnGateClosed first aborted", "! turnGateClosed inner aborted", "! turnGateClosed outer aborted"}, with(lines, "! turnGateClosed"))
 }
 
-// GAT-7, GAT-6: gates that are open at once settle alone, and when the turn is
-// over they can be settled no more.
+// GAT-7, GAT-6: gates that are open at the same time are settled independently. When the turn is
+// over they cannot be settled any more.
 func TestGatesSettleAlone(t *testing.T) {
 	var second *adk.TurnGate
 	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -305,8 +305,8 @@ func TestGatesSettleAlone(t *testing.T) {
 	assert.False(t, second.Abort("after the turn"), "GAT-6")
 }
 
-// GAT-6: however a turn ends, none of its gates is open afterwards, and none can
-// be settled.
+// GAT-6: however a turn ends, none of its gates is open afterwards, and none can be
+// settled.
 func TestGatesEndWithTheirTurn(t *testing.T) {
 	waiting := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		_, err := dc.WaitFor(ctx, adk.Gate{ID: "g", Reason: "r", Schema: []byte(`{"type":"string"}`)})
@@ -337,8 +337,8 @@ func TestGatesEndWithTheirTurn(t *testing.T) {
 	}
 }
 
-// ABT-10, GAT-2: once the turn is aborted no gate can be resolved, however slow
-// its waiter is to wake.
+// ABT-10, GAT-2: after the turn is aborted no gate can be resolved, even if its waiter is slow
+// to wake up.
 func TestNoResolutionAfterAbort(t *testing.T) {
 	for range 50 { // the waiter and the resolver run at the same time
 		config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -357,7 +357,7 @@ func TestNoResolutionAfterAbort(t *testing.T) {
 	}
 }
 
-// ABT-7, GAT-1: a gate in a turn that is aborted already does not open.
+// ABT-7, GAT-1: a gate in a turn that is already aborted does not open.
 func TestGateAfterAbort(t *testing.T) {
 	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		require.NoError(t, dc.Abort(nil))
@@ -372,8 +372,8 @@ func TestGateAfterAbort(t *testing.T) {
 	assert.Empty(t, with(lines, "! error"))
 }
 
-// GAT-8: no timeout is none: no timer runs, and the gate waits however late it is. One
-// that has a timeout waits that long on the config's clock, and no longer.
+// GAT-8: without a timeout no timer runs, and the gate waits however late it gets. With a timeout it
+// waits that long on the config's clock, and no longer.
 func TestTimeoutOfAGate(t *testing.T) {
 	for name, c := range map[string]struct {
 		timeout time.Duration
@@ -412,8 +412,8 @@ func TestNegativeTimeoutOfAGate(t *testing.T) {
 	assert.Empty(t, with(lines, "! turnGate"))
 }
 
-// GAT-8, DET-1: sleeping runs on the config's clock too, and ends with its
-// context or the turn.
+// GAT-8, DET-1: Sleep runs on the config's clock too, and ends with its context or
+// the turn.
 func TestSleep(t *testing.T) {
 	clock := &handClock{}
 	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {

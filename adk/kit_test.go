@@ -23,9 +23,9 @@ import (
 	"github.com/adkreplay/adkreplay/property"
 )
 
-// The kit of the engine's tests: a config that runs, a recorder that turns what
-// the engine tells into short lines, a storage, a clock and ids that a test can
-// foresee.
+// The kit of the engine's tests: a config that runs, a recorder that turns crossings into
+// short lines, a storage, and a clock and ids whose values a test
+// knows in advance.
 
 var (
 	noon    = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
@@ -33,7 +33,7 @@ var (
 	hello   = adk.RawTurn{SystemPrompt: "be kind"}
 )
 
-// TestMain counts goroutines: the engine leaves none behind (PIP-10, DET-7).
+// TestMain checks for leaked goroutines: the engine leaves none behind (PIP-10, DET-7).
 func TestMain(m *testing.M) {
 	before := runtime.NumGoroutine()
 	code := m.Run()
@@ -53,7 +53,7 @@ func isFuzzing() bool {
 	return fuzz != nil && fuzz.Value.String() != ""
 }
 
-// runTurn runs a turn and gives all that the engine told, as lines.
+// runTurn runs a turn and returns all of its crossings, as lines.
 func runTurn(t *testing.T, config adk.Config, raw adk.RawTurn) []string {
 	t.Helper()
 	return runTurnIn(t, context.Background(), config, raw)
@@ -68,8 +68,8 @@ func runTurnIn(t *testing.T, ctx context.Context, config adk.Config, raw adk.Raw
 	return rec.all()
 }
 
-// holdsInvariants holds what was told of a run against everything that is true
-// of every turn.
+// holdsInvariants checks the crossings of a run against everything that is true of
+// every turn.
 func holdsInvariants(t *testing.T, rec *recorder) {
 	t.Helper()
 	told := rec.crossings()
@@ -82,7 +82,7 @@ func holdsInvariants(t *testing.T, rec *recorder) {
 	}))
 }
 
-// runToGoexit runs a turn whose goroutine ends itself; it fails if Run returns.
+// runToGoexit runs a turn whose goroutine is ended by runtime.Goexit; it fails if Run returns.
 func runToGoexit(t *testing.T, config adk.Config, raw adk.RawTurn) []string {
 	t.Helper()
 	rec := &recorder{}
@@ -136,7 +136,7 @@ func executor(run func(context.Context, *adk.DispatchContext, *adk.Helpers) erro
 	return adk.Executor{Name: "model", Run: run}
 }
 
-// ackAt is an executor that acks in an iteration and does nothing before it.
+// ackAt is an executor that acks in the given iteration and does nothing in earlier ones.
 func ackAt(iteration int) adk.Executor {
 	return executor(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		if dc.Iteration() < iteration {
@@ -151,7 +151,7 @@ type body func(ctx context.Context, h adk.Handle, next adk.Next) error
 
 func onward(ctx context.Context, _ adk.Handle, next adk.Next) error { next(ctx); return nil }
 
-// pipeline is one of the four, so that a rule can be proved for each.
+// pipeline is one of the four pipelines, so that a test can check a rule for each.
 type pipeline struct {
 	label string
 	code  adk.Code
@@ -160,7 +160,7 @@ type pipeline struct {
 
 func (p pipeline) dispatches() bool { return strings.HasPrefix(p.label, "dispatch") }
 
-// config is newConfig, with an executor that lets the pipeline's turn come.
+// config is newConfig, with an executor that acks late enough for the pipeline to run.
 func (p pipeline) config() adk.Config {
 	config := newConfig()
 	if p.label == adk.LabelDispatchOutput {
@@ -203,18 +203,18 @@ func inEach(t *testing.T, test func(t *testing.T, p pipeline)) {
 	}
 }
 
-// recorder is a probe that turns told crossings into lines:
+// recorder is a probe that turns crossings into lines:
 //
-//	> seam, < seam outcome    a seam call and its return
-//	next( … )next             the two lines of a spanning operation
-//	add …                     an operation of one line
-//	! event …                 an event
-//	= fact …                  a fact
+// > seam, < seam outcome    a seam call and its return
+// next( … )next             the two lines of a spanning operation
+// add …                     an operation of one line
+// ! event …                 an event
+// = fact …                  a fact
 type recorder struct {
 	mu    sync.Mutex
 	lines []string
 	seams map[int]string
-	// told keeps copies of the crossings.
+	// told holds copies of the crossings.
 	told []adk.Crossing
 	info adk.RunInfo
 
@@ -251,7 +251,7 @@ func (r *recorder) Tell(x *adk.Crossing) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	one := *x
-	one.Value, one.Args = plain.Copy(x.Value), plain.Copy(x.Args) // they are user code's
+	one.Value, one.Args = plain.Copy(x.Value), plain.Copy(x.Args) // user code may change them
 	r.told = append(r.told, one)
 	r.lines = append(r.lines, r.line(x))
 }
@@ -295,7 +295,7 @@ func words(all ...string) string {
 	return strings.Join(slices.DeleteFunc(all, func(w string) bool { return w == "" }), " ")
 }
 
-// code is the code of an error of the package, or the text of another.
+// code is the code of an error of this package, or the text of any other error.
 func code(err error) string {
 	if err == nil {
 		return ""
@@ -306,7 +306,7 @@ func code(err error) string {
 	return err.Error()
 }
 
-// eventText is what of an event a line shows.
+// eventText is the part of an event that its line shows.
 func eventText(payload any) string {
 	switch e := payload.(type) {
 	case adk.MessageEvent:
@@ -345,7 +345,7 @@ func flag(on bool, word string) string {
 	return ""
 }
 
-// events are the lines of events, calls those of seams, facts those of facts,
+// events returns the lines of events, calls those of seam calls, and facts those of facts,
 // each without its mark.
 func events(lines []string) []string { return marked(lines, "! ") }
 func calls(lines []string) []string  { return marked(lines, "> ") }
@@ -361,7 +361,7 @@ func marked(lines []string, mark string) []string {
 	return found
 }
 
-// with gives the lines that begin with a text.
+// with returns the lines that begin with a text.
 func with(lines []string, prefix string) []string {
 	found := []string{}
 	for _, line := range lines {
@@ -372,20 +372,20 @@ func with(lines []string, prefix string) []string {
 	return found
 }
 
-// dispatchEnd and errorEvent are what a turn said of its dispatch and failure.
+// outcome holds the dispatchEnd and error events of a turn.
 type outcome struct {
 	ends   []adk.DispatchEnd
 	errors []adk.ErrorEvent
 }
 
-// watch lets an outcome hear a turn.
+// watch registers listeners that fill the outcome from a turn.
 func (o *outcome) watch(raw adk.RawTurn) adk.RawTurn {
 	raw.Observability.DispatchEnd = func(e adk.DispatchEnd) { o.ends = append(o.ends, e) }
 	raw.Observability.Error = func(e adk.ErrorEvent) { o.errors = append(o.errors, e) }
 	return raw
 }
 
-// everyEvent hears all fifteen events as lines.
+// everyEvent returns listeners that pass all fifteen events to say, as lines.
 func everyEvent(say func(line string)) (adk.Functional, adk.Observability) {
 	f := adk.Functional{
 		Message:  func(e adk.MessageEvent) { say(words("message", eventText(e))) },
@@ -409,7 +409,7 @@ func everyEvent(say func(line string)) (adk.Functional, adk.Observability) {
 	return f, o
 }
 
-// notes are lines that several goroutines may write.
+// notes are lines that several goroutines may append.
 type notes struct {
 	mu    sync.Mutex
 	lines []string
@@ -427,11 +427,11 @@ func (n *notes) all() []string {
 	return slices.Clone(n.lines)
 }
 
-// handClock stands still at noon until somebody moves it.
+// handClock stands still at noon until a test moves it.
 type handClock struct {
 	mu     sync.Mutex
 	moved  time.Duration
-	step   time.Duration // what every reading adds
+	step   time.Duration // added at every reading
 	reads  int
 	timers []*handTimer
 }
@@ -449,7 +449,7 @@ func (c *handClock) Now() time.Time {
 	return noon.Add(c.moved)
 }
 
-// set puts the clock to so much after noon. It fires no timer.
+// set moves the clock to d after noon. It fires no timer.
 func (c *handClock) set(d time.Duration) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -475,7 +475,7 @@ func (c *handClock) take(timer *handTimer) bool {
 	return at >= 0
 }
 
-// advance moves the clock and fires what is due.
+// advance moves the clock and fires the timers that are due.
 func (c *handClock) advance(d time.Duration) {
 	c.mu.Lock()
 	c.moved += d
@@ -495,7 +495,7 @@ func (c *handClock) running() int {
 	return len(c.timers)
 }
 
-// countingIDs gives id1, id2 and so on.
+// countingIDs returns id1, id2 and so on.
 type countingIDs struct {
 	mu   sync.Mutex
 	last int
@@ -508,13 +508,13 @@ func (s *countingIDs) NewID() string {
 	return fmt.Sprintf("id%d", s.last)
 }
 
-// book is a storage in memory that writes down how it is called.
+// book is a storage in memory that records its calls.
 type book struct {
 	mu    sync.Mutex
 	calls []string
-	// answer, where there is one, decides how a call ends.
+	// answer, if not nil, decides the error of a call.
 	answer func(ctx context.Context, scope adk.Scope, call string) error
-	// scopes are those of the calls, in order.
+	// scopes are the scopes of the calls, in order.
 	scopes []adk.Scope
 	tools  []*adk.Tool
 }
@@ -576,7 +576,7 @@ func (s toolShelf) Fetch(ctx context.Context, scope adk.Scope) ([]*adk.Tool, err
 	return s.book.tools, s.book.call(ctx, scope, "tools.fetch")
 }
 
-// must gives what a constructor made.
+// must returns what a constructor made, and panics on an error.
 func must[T any](made T, err error) T {
 	if err != nil {
 		panic(err)
@@ -592,7 +592,7 @@ func toolCall(id, tool string) *adk.ToolCall {
 	return must(adk.NewToolCall(adk.ToolCallInit{ID: id, Tool: tool, Args: "{}", Results: adk.NewTokenizable("done"), CreatedAt: noon, UpdatedAt: noon, CompletedAt: noon}))
 }
 
-// tool makes a tool that takes an optional n.
+// tool makes a tool that takes an optional integer n.
 func tool(name string, handler adk.ToolHandler, change ...func(*adk.ToolInit)) *adk.Tool {
 	init := adk.ToolInit{
 		Name: name, Description: "does " + name, Handler: handler,
@@ -608,7 +608,7 @@ func done(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult
 	return adk.NewTokenizable("done"), nil
 }
 
-// keysOf are the keys of records, in order.
+// keysOf returns the keys of records, in order.
 func keysOf[T adk.Record](records []T) []string {
 	keys := []string{}
 	for _, one := range records {

@@ -13,12 +13,12 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// What was observed of the library that this engine follows, where no test of a
-// single rule has it: whole turns, and corners of the rules.
+// The tests of this file hold behaviour that was observed in the library that this engine follows, where
+// no test of a single rule holds it: whole turns, and corners of the rules.
 
-// fourIterations is a config whose executor announces, runs and reports a tool
-// call in each of three iterations, and ends in the fourth, or in the third with
-// nack.
+// fourIterations is a config whose executor announces, runs and reports a tool call in each of
+// three iterations and ends in the fourth. If nack is not nil it nacks in the third iteration
+// instead.
 func fourIterations(nack error) adk.Config {
 	config := executing(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		i := dc.Iteration()
@@ -45,8 +45,8 @@ func fourIterations(nack error) adk.Config {
 	return config
 }
 
-// DSP-2, DSP-5, TOL-3, HLP-3, HLP-6: a turn of three tool calls and an answer,
-// event by event: what is announced comes before what was done.
+// DSP-2, DSP-5, TOL-3, HLP-3, HLP-6: the events of a turn with three tool calls and an answer. Each
+// call is announced before it is executed.
 func TestTurnOfFourIterations(t *testing.T) {
 	want := []string{"turnStart", "dispatchStart"}
 	for i := range 3 {
@@ -59,7 +59,7 @@ func TestTurnOfFourIterations(t *testing.T) {
 	assert.Equal(t, want, events(runTurn(t, fourIterations(nil), hello)))
 }
 
-// DSP-6, DSP-7, EVT-7: the same turn, nacked in its third iteration.
+// DSP-6, DSP-7, EVT-7: the events of the same turn when it is nacked in its third iteration.
 func TestTurnNackedInItsThirdIteration(t *testing.T) {
 	heard := &outcome{}
 	told := events(runTurn(t, fourIterations(errBoom), heard.watch(hello)))
@@ -68,7 +68,7 @@ func TestTurnNackedInItsThirdIteration(t *testing.T) {
 	assert.Same(t, errBoom, heard.ends[0].Error)
 }
 
-// EVT-5, HLP-6: a log event says in which iteration it was written.
+// EVT-5, HLP-6: a log event holds the iteration in which it was logged.
 func TestLogsOfEachIteration(t *testing.T) {
 	var iterations []int
 	raw := hello
@@ -80,8 +80,8 @@ func TestLogsOfEachIteration(t *testing.T) {
 	assert.Equal(t, []int{0, 1, 2, 3}, iterations)
 }
 
-// TOL-4, PRM-7: one call has one checksum, in the report, the execution and the
-// record, whatever the order of its keys.
+// TOL-4, PRM-7: a call has the same checksum in the report, the execution and the record, whatever the
+// order of its keys.
 func TestOneChecksumForOneCall(t *testing.T) {
 	seen := map[string]string{}
 	config := executing(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -102,8 +102,8 @@ func TestOneChecksumForOneCall(t *testing.T) {
 	assert.NotEqual(t, checksum("y", `{"n":1,"a":2}`), seen["report"])
 }
 
-// ERR-2, RUN-5: the fatal flag steers nothing: a stage that fails with a
-// programming error is told like any other.
+// ERR-2, RUN-5: the fatal flag has no effect on the run: a stage that fails with a programming error
+// emits an error event like any other.
 func TestFatalErrorOfAStage(t *testing.T) {
 	inEach(t, func(t *testing.T, p pipeline) {
 		config, heard := p.config(), &outcome{}
@@ -116,8 +116,8 @@ func TestFatalErrorOfAStage(t *testing.T) {
 	})
 }
 
-// RUN-8, RUN-9: every pipeline runs in every turn of a runner, and in every
-// iteration where it is a dispatch's.
+// RUN-8, RUN-9: every pipeline runs in every turn of a runner, and a dispatch's pipeline runs in
+// every iteration.
 func TestPipelinesRunEveryTime(t *testing.T) {
 	config, ran := newConfig(), &notes{}
 	config.Executor = ackAt(1)
@@ -141,7 +141,7 @@ func TestPipelinesRunEveryTime(t *testing.T) {
 	}
 }
 
-// DSP-9, RUN-12: a dispatch has sets of its own, of the very same records.
+// DSP-9, RUN-12: a dispatch has its own sets, which hold the same records.
 func TestDispatchSharesTheRecords(t *testing.T) {
 	kept := message("m")
 	config := executing(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -157,8 +157,8 @@ func TestDispatchSharesTheRecords(t *testing.T) {
 	runTurn(t, config, hello)
 }
 
-// DSP-11, DEL-3, SIG-3: an ack does not save a dispatch whose later stage fails,
-// and nothing is flushed; the on-ack handlers have run.
+// DSP-11, DEL-3, SIG-3: an ack does not save a dispatch whose later stage fails. Nothing is flushed,
+// and the on-ack handlers have run.
 func TestAckThenFailure(t *testing.T) {
 	for name, config := range map[string]func(ack, fail func(*adk.DispatchContext) error) adk.Config{
 		"a later middleware": func(ack, fail func(*adk.DispatchContext) error) adk.Config {
@@ -205,8 +205,8 @@ func TestAckThenFailure(t *testing.T) {
 	}
 }
 
-// TOL-8, TOL-9: ephemeral tools that nobody has bound survive the ack, and go
-// with the dispatch.
+// TOL-8, TOL-9: ephemeral tools without a binding survive the ack, and are gone when the dispatch
+// ends.
 func TestUnboundToolsSurviveTheAck(t *testing.T) {
 	config := executing(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		require.NoError(t, dc.Tools().Register(tool("e", done, func(init *adk.ToolInit) { init.Ephemeral = true })))
@@ -222,8 +222,8 @@ func TestUnboundToolsSurviveTheAck(t *testing.T) {
 	runTurn(t, config, hello)
 }
 
-// STA-1, STA-2: zero values are values; an empty map is there and is no leaf, a
-// record is one.
+// STA-1, STA-2: zero values count as values. An empty map exists and is no leaf; a
+// record is a leaf.
 func TestStashOfZeroValues(t *testing.T) {
 	inTurn(t, hello, func(_ context.Context, tc *adk.TurnContext) {
 		s := tc.Stash()
@@ -234,12 +234,12 @@ func TestStashOfZeroValues(t *testing.T) {
 		}
 		require.NoError(t, s.Set("m", map[string]any{}))
 		assert.True(t, s.Has("m"))
-		require.NoError(t, s.Set("record", message("m"))) // a leaf, as is whatever is no map
+		require.NoError(t, s.Set("record", message("m"))) // a leaf, as is every value that is not a map
 		assert.Equal(t, []string{"b", "l", "n", "record", "s"}, s.Keys())
 	})
 }
 
-// STA-3, STA-6: a live record in the stash is shared, there and in the dispatch.
+// STA-3, STA-6: a record in the stash is shared, not copied, also with the dispatch.
 func TestRecordInTheStash(t *testing.T) {
 	kept := message("m")
 	config := executing(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -255,7 +255,7 @@ func TestRecordInTheStash(t *testing.T) {
 	assert.Contains(t, runTurn(t, config, hello), "! dispatchEnd ack 1")
 }
 
-// STA-3: a slice that is set or got by itself is a copy too.
+// STA-3: a slice that is set or read by its own path is copied too.
 func TestStashCopiesSlices(t *testing.T) {
 	inTurn(t, hello, func(_ context.Context, tc *adk.TurnContext) {
 		given := []any{1, map[string]any{"k": 1}}
@@ -269,8 +269,8 @@ func TestStashCopiesSlices(t *testing.T) {
 	})
 }
 
-// PIP-2, PIP-4: what stands behind next runs, whatever happened downstream; no
-// defer is needed for it.
+// PIP-2, PIP-4: the code behind next runs, whatever happened downstream, without
+// a defer.
 func TestPostStepsAreNotUnwound(t *testing.T) {
 	for name, fail := range map[string]body{
 		"error": func(context.Context, adk.Handle, adk.Next) error { return errBoom },
@@ -295,8 +295,8 @@ func TestPostStepsAreNotUnwound(t *testing.T) {
 	}
 }
 
-// ERR-1, DSP-6, PIP-5: a panic with something that is no error keeps it: in the
-// text of the event, and behind errors.As.
+// ERR-1, DSP-6, PIP-5: a panic with a value that is not an error keeps the value: in the
+// text of the event, and for errors.As.
 func TestPanicWithoutAnError(t *testing.T) {
 	check := func(t *testing.T, config adk.Config, code adk.Code) {
 		t.Helper()
@@ -323,7 +323,7 @@ type apples int
 
 func (a apples) String() string { return fmt.Sprint(int(a), " apples") }
 
-// RUN-7, RUN-13, DSP-9: what is fetched is given to the caller, and put into no
+// RUN-7, RUN-13, DSP-9: Fetch returns records to its caller, and puts them into no
 // set.
 func TestFetchingFillsNoSet(t *testing.T) {
 	kept, store := message("m"), &book{}
@@ -350,8 +350,8 @@ func TestFetchingFillsNoSet(t *testing.T) {
 	assert.Equal(t, []string{"messages.store m", "messages.fetch", "messages.fetch"}, store.all())
 }
 
-// DEL-2, DEL-4, DSP-9, RUN-12: changes of every kind of record reach the turn,
-// each in its place.
+// DEL-2, DEL-4, DSP-9, RUN-12: changes of every kind of record reach the turn, each in its
+// own set.
 func TestEveryKindOfRecordReachesTheTurn(t *testing.T) {
 	t.Run("messages", reaches(adk.Handle.Messages, func(id string) *adk.Message { return message(id) }))
 	t.Run("memories", reaches(adk.Handle.Memories, memory))
@@ -389,7 +389,7 @@ func reaches[T interface {
 	}
 }
 
-// EVT-5, EVT-6, DSP-2: what ends says when it began.
+// EVT-5, EVT-6, DSP-2: each end event says when it began.
 func TestEndsSayWhenTheyBegan(t *testing.T) {
 	config, raw := busy()
 	config.Clock = &handClock{step: 1} // every reading is a nanosecond later
@@ -421,8 +421,8 @@ func TestEndsSayWhenTheyBegan(t *testing.T) {
 	assert.Equal(t, 4, ends)
 }
 
-// EVT-1, EVT-2: every observer hears an event, in the order of registration, until
-// it is taken off.
+// EVT-1, EVT-2: every observability listener receives an event, in the order of registration, until
+// it is removed.
 func TestObserversInOrder(t *testing.T) {
 	log := &notes{}
 	runner := newRunner(t, executing(func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -443,8 +443,8 @@ func TestObserversInOrder(t *testing.T) {
 	assert.Equal(t, []string{"first warn", "second warn", "once warn", "own warn", "first warn", "own warn"}, log.all())
 }
 
-// HLP-3, TOL-4: a reported tool call, event by event: what is not known yet is
-// absent, and what was said stays.
+// HLP-3, TOL-4: the events of a reported tool call. A field that is not known yet is empty, and
+// a field that was reported is kept.
 func TestToolCallEvents(t *testing.T) {
 	config, clock, result := newConfig(), &handClock{}, adk.NewTokenizable("r")
 	config.Clock = clock
@@ -469,8 +469,8 @@ func TestToolCallEvents(t *testing.T) {
 	assert.Equal(t, []adk.ToolCallEvent{args, named, nothing, complete}, heard)
 }
 
-// DSP-6, DSP-8: a nack of a standalone dispatch: its caller gets the very
-// error, its listeners one of the package's type.
+// DSP-6, DSP-8: when a standalone dispatch is nacked, its caller gets the nack's own error, and its
+// listeners get one of the package's type.
 func TestDispatchAloneNacked(t *testing.T) {
 	ours := &adk.Error{Code: adk.E_INVALID_TOOL_ARGS, Message: "of the package's type"}
 	for name, c := range map[string]struct {
@@ -496,9 +496,9 @@ func TestDispatchAloneNacked(t *testing.T) {
 	}
 }
 
-// DSP-1, RUN-13: a standalone dispatch begins with the records it was given, in
-// their order, and with an empty stash and no instructions where none were given;
-// its obligations hear of no turn.
+// DSP-1, RUN-13: a standalone dispatch begins with the records that it is given, in their order, and
+// with an empty stash and no instructions where none are given. Its obligations get no
+// turn id.
 func TestDispatchAloneBeginsWithItsRecords(t *testing.T) {
 	store := &book{}
 	raw := &adk.RawDispatch{SystemPrompt: "Plan.", Storage: store.storage(), IDs: &countingIDs{},
@@ -522,8 +522,8 @@ func TestDispatchAloneBeginsWithItsRecords(t *testing.T) {
 	assert.Equal(t, [][]string{{"m2", "m1"}, {"y"}, {"r"}, {"t"}, {"c"}, {"b", "a"}, {}}, got)
 }
 
-// GAT-1, GAT-3: a schema converts nothing, and the waiter gets the rejection's
-// very error.
+// GAT-1, GAT-3: a schema converts nothing. The waiter gets exactly the error of the
+// rejection.
 func TestGateConvertsNothing(t *testing.T) {
 	var value any
 	var err error
@@ -538,7 +538,7 @@ func TestGateConvertsNothing(t *testing.T) {
 	assert.Same(t, errBoom, err)
 }
 
-// TOL-3, TOL-5: whatever a handler returns is what its caller gets.
+// TOL-3, TOL-5: the caller gets exactly the result that a handler returns.
 func TestResultsComeUnchanged(t *testing.T) {
 	one, two := picture("one", bytesOf("1")), picture("two", bytesOf("2"))
 	for _, want := range []adk.ToolResult{adk.NewTokenizable("text"), adk.NewTokenizable(""), adk.Bytes("\xff\x00"), adk.Bytes{}, one, adk.MediaList{two, one}} {
@@ -553,7 +553,7 @@ func TestResultsComeUnchanged(t *testing.T) {
 	}
 }
 
-// PRM-2, PRM-3, PRM-4, PRM-5, PRM-6, PRM-7, PRM-8: every field of a record reads back, times in UTC.
+// PRM-2, PRM-3, PRM-4, PRM-5, PRM-6, PRM-7, PRM-8: every field of a record can be read back, with times in UTC.
 func TestFieldsReadBack(t *testing.T) {
 	began := time.Date(2026, 1, 2, 14, 0, 0, 5, time.FixedZone("east", 2*3600))
 	updated, completed := began.Add(time.Second), began.Add(time.Minute)
@@ -601,8 +601,8 @@ func TestFieldsReadBack(t *testing.T) {
 	assert.Equal(t, map[string]adk.MediaStashEntry{}, attached.Stash())
 }
 
-// PRM-4, PRM-5, PRM-6: what is required is required: an error names every field
-// that is missing.
+// PRM-4, PRM-5, PRM-6: a record without its required fields is refused, and the error names every
+// missing field.
 func TestRecordsOfNothing(t *testing.T) {
 	for code, c := range map[adk.Code]struct {
 		err  error
@@ -621,9 +621,9 @@ func TestRecordsOfNothing(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// PRM-1: models whose tokenizer is not among the exact ones are guessed at.
+// PRM-1: tokens are estimated for models whose tokenizer is not among the exact ones.
 func TestTokensOfOtherModels(t *testing.T) {
-	const word = "antidisestablishmentarianism" // a quarter of its 28 units is what no exact encoding counts
+	const word = "antidisestablishmentarianism" // no exact encoding counts a quarter of its 28 units
 	for _, encoding := range []string{"gemini", "llama2"} {
 		assert.Equal(t, 7, adk.EstimateTokens(word, encoding))
 		assert.Equal(t, 7, adk.NewTokenizable(word).EstimateTokens(encoding))

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// EVT-1: whoever listens to any functional event is heard of: one that is not asked for
-// would never come where nobody else listens.
+// EVT-1: a listener of any functional event counts as a listener. The engine skips events without
+// listeners, so a listener that it overlooked would get nothing unless another one listens.
 func TestEveryFunctionalListenerIsAskedFor(t *testing.T) {
 	assert.True(t, (&run{shared: &buses{}}).unheard())
 	for i := range reflect.TypeFor[Functional]().NumField() {

@@ -17,9 +17,9 @@ import (
 	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
-// Every run of the tests checks that the mutants still fit the source; make
-// mutants, which sets the variable to all, builds each and runs its tests, which
-// all have to fail. Set to ABT-7,TOL-5-closed it names those of a rule and one more.
+// Every test run checks that the mutants still fit the source. "make mutants" sets the variable to
+// all; this builds each mutant and runs its tests, all of which have to fail. A value such as
+// ABT-7,TOL-5-closed selects the mutants of a rule and one more.
 const mutantsVariable = "ADKREPLAY_MUTANTS"
 
 func allMutants(t *testing.T) []mutant.Mutant {
@@ -56,8 +56,8 @@ func TestMutantsFit(t *testing.T) {
 	assert.GreaterOrEqual(t, len(mutated), 40, "rules with a mutant")
 }
 
-// Every mutant is noticed by each of its tests. Only those are built that the
-// variable names.
+// Every mutant makes each of its tests fail. Only the mutants that the variable selects are
+// built.
 func TestMutantsAreNoticed(t *testing.T) {
 	named := os.Getenv(mutantsVariable)
 	if named == "" {
@@ -82,7 +82,7 @@ func TestMutantsAreNoticed(t *testing.T) {
 			verdicts = append(verdicts, v)
 			mu.Unlock()
 			require.NoError(t, err)
-			t.Log(v) // it takes a while: say how far it is
+			t.Log(v) // this takes a while: show the progress
 			assert.True(t, v.Killed(), "%s %s: %s", m.Name, v, m.Says)
 		})
 	}

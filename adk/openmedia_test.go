@@ -16,7 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/allocs"
 )
 
-// picture is a media with a reader of its own.
+// picture is a media with its own reader.
 func picture(id string, read func(ctx context.Context) (io.ReadCloser, error)) *adk.Media {
 	return must(adk.NewUserAttachment(adk.MediaInit{ID: id, Kind: adk.MediaImage, MIMEType: "image/png", Filename: id + ".png", Reader: adk.MediaFunc(read)}))
 }
@@ -25,7 +25,7 @@ func bytesOf(text string) func(context.Context) (io.ReadCloser, error) {
 	return adk.MediaBytes([]byte(text)).Open
 }
 
-// opened are the openings that were told, as their media and what they gave.
+// opened returns the recorded openings: their media, and their results.
 func opened(told []adk.Crossing) (media []*adk.Media, done []adk.Crossing) {
 	for _, x := range told {
 		switch {
@@ -39,8 +39,8 @@ func opened(told []adk.Crossing) (media []*adk.Media, done []adk.Crossing) {
 	return media, done
 }
 
-// PRM-8, DET-6: opening a media through the context tells its bytes, in two lines
-// between which its reader runs; opening it beside the context tells nothing.
+// PRM-8, DET-6: opening a media through the context records its bytes, in two crossings between which
+// the reader runs. Opening it without the context records nothing.
 func TestOpenMedia(t *testing.T) {
 	rec, config := &recorder{}, newConfig()
 	config.Probe = rec
@@ -66,7 +66,7 @@ func TestOpenMedia(t *testing.T) {
 	assert.Equal(t, []byte{}, done[1].Value)
 }
 
-// PRM-8: a reader's error is given and told as it is, without bytes; its panic as
+// PRM-8: a reader's error is returned and recorded unchanged, without bytes. A panic becomes
 // an error.
 func TestOpenMediaThatCannotBeRead(t *testing.T) {
 	rec := &recorder{}
@@ -105,8 +105,8 @@ type errReader struct{}
 
 func (errReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// ABT-7, ABT-5: an aborted turn reads nothing more; a reader that was asked before
-// is given the context, and decides itself.
+// ABT-7, ABT-5: an aborted turn opens nothing more. A reader that is already running has the
+// cancelled context, and decides itself.
 func TestOpenMediaInAnAbortedTurn(t *testing.T) {
 	heard := &outcome{}
 	lines := runTurn(t, executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -125,7 +125,7 @@ func TestOpenMediaInAnAbortedTurn(t *testing.T) {
 	assert.Empty(t, heard.errors, "ABT-13")
 }
 
-// PIP-11: a reader that ends its goroutine leaves no operation open.
+// PIP-11: when a reader ends its goroutine, the operation is closed all the same.
 func TestOpenMediaGoexit(t *testing.T) {
 	lines := runToGoexit(t, executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		_, err := dc.OpenMedia(ctx, picture("p", func(context.Context) (io.ReadCloser, error) { runtime.Goexit(); return nil, nil }))
@@ -138,8 +138,8 @@ func TestOpenMediaGoexit(t *testing.T) {
 	assert.Contains(t, lines, "! turnEnd")
 }
 
-// DET-4: a panic of an observer that is told the bytes disturbs nobody, and
-// without one an opening costs what its bytes cost.
+// DET-4: when an observer panics on the bytes, nothing is disturbed. Without an observer an opening
+// allocates no more than its bytes.
 func TestOpenMediaUnobserved(t *testing.T) {
 	allocs.Countable(t)
 	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -151,7 +151,7 @@ func TestOpenMediaUnobserved(t *testing.T) {
 	require.NoError(t, newRunner(t, config).Run(context.Background(), hello))
 }
 
-// PRM-8: a parser gives every media its reader, wherever the media stands.
+// PRM-8: a parser gives every media its reader, wherever in a record the media is.
 func TestRecordParserGivesReaders(t *testing.T) {
 	cat := picture("cat", bytesOf("meow"))
 	results := func(results adk.ToolResult) *adk.ToolCall {

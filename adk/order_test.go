@@ -12,7 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// DET-3: whatever is made of a map says the same each time.
+// DET-3: everything that is made from a map has the same order each time.
 func TestNoOrderOfAMapShows(t *testing.T) {
 	dotted, tree, texts := map[string]any{}, map[string]any{}, map[string]adk.MediaStashEntry{}
 	for i := range 20 {

@@ -12,8 +12,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// steps puts middlewares a, b and c into a pipeline that note their pre- and
-// post-steps; those in bodies run that in the place of next.
+// steps adds middlewares a, b and c to a pipeline, which log their pre- and post-steps. A middleware
+// in bodies runs that body instead of next.
 func steps(p pipeline, config *adk.Config, log *notes, bodies map[string]body) {
 	for _, name := range []string{"a", "b", "c"} {
 		own := bodies[name]
@@ -28,7 +28,7 @@ func steps(p pipeline, config *adk.Config, log *notes, bodies map[string]body) {
 	}
 }
 
-// first gives the lines up to the first post-step of a: one pass.
+// first returns the lines up to the first post-step of a, which is one pass.
 func first(lines []string) []string {
 	for i, line := range lines {
 		if line == "-a" {
@@ -38,8 +38,8 @@ func first(lines []string) []string {
 	return lines
 }
 
-// PIP-1, PIP-2, PIP-4: onion order, and that a failure ends its own body and
-// what has not been entered, no more.
+// PIP-1, PIP-2, PIP-4: middlewares run in onion order. A failure ends only its own body and what has
+// not been entered yet.
 func TestOnion(t *testing.T) {
 	fail := func(context.Context, adk.Handle, adk.Next) error { return errBoom }
 	panics := func(context.Context, adk.Handle, adk.Next) error { panic("boom") }
@@ -80,7 +80,7 @@ func TestOnion(t *testing.T) {
 	})
 }
 
-// PIP-5, DSP-6, ERR-1: code, label, name, cause, and a panic's stack.
+// PIP-5, DSP-6, ERR-1: the error holds code, label, name and cause, and a panic's stack.
 func TestPipelineErrorIsReadable(t *testing.T) {
 	inEach(t, func(t *testing.T, p pipeline) {
 		for name, bad := range map[string]body{
@@ -107,8 +107,8 @@ func TestPipelineErrorIsReadable(t *testing.T) {
 	})
 }
 
-// PIP-5: it is reported after the post-steps, once, and their own failures are
-// joined to it.
+// PIP-5: a failure is reported once, after the post-steps, and their own failures are joined
+// to it.
 func TestFailingPostStepsAreJoined(t *testing.T) {
 	errPost, errLater := errors.New("post"), errors.New("later")
 	inEach(t, func(t *testing.T, p pipeline) {
@@ -130,7 +130,7 @@ func TestFailingPostStepsAreJoined(t *testing.T) {
 	})
 }
 
-// PIP-5, PIP-7: a short circuit below and a failure above are one event.
+// PIP-5, PIP-7: a short circuit and a failure of a middleware above it give one event.
 func TestShortCircuitJoinedWithAFailure(t *testing.T) {
 	config, heard := newConfig(), &outcome{}
 	pipelines[0].put(&config, "above", func(ctx context.Context, _ adk.Handle, next adk.Next) error { next(ctx); return errBoom })
@@ -141,7 +141,7 @@ func TestShortCircuitJoinedWithAFailure(t *testing.T) {
 	assert.ErrorIs(t, heard.errors[0].Error, errBoom)
 }
 
-// PIP-6, PIP-7: what a failure does to the turn.
+// PIP-6, PIP-7: what happens to the turn when a pipeline fails.
 func TestWhatAPipelineFailureDoes(t *testing.T) {
 	for _, bad := range []body{
 		func(context.Context, adk.Handle, adk.Next) error { return errBoom },
@@ -167,8 +167,8 @@ func TestWhatAPipelineFailureDoes(t *testing.T) {
 	}
 }
 
-// PIP-7, PIP-8: a signal is no short circuit, and later middlewares of a
-// middleware that signals and goes on run.
+// PIP-7, PIP-8: a signal is not a short circuit. If the middleware that signals calls next, later
+// middlewares run.
 func TestSignalsInDispatchPipelines(t *testing.T) {
 	signals := map[string]func(*adk.DispatchContext) error{
 		adk.StatusAck:  func(dc *adk.DispatchContext) error { return dc.Ack() },
@@ -196,7 +196,7 @@ func TestSignalsInDispatchPipelines(t *testing.T) {
 				assert.Equal(t, status, heard.ends[0].Status)
 				assert.Equal(t, goesOn, len(with(lines, "> "+label+"/later#0")) == 1)
 				assert.Empty(t, with(lines, "! error E_PIPELINE"))
-				// DSP-3: the executor is skipped after a signal in the input; an
+				// DSP-3: the executor is skipped after a signal in the input pipeline; an
 				// output pipeline that ended gets its iterationEnd.
 				assert.Equal(t, label == adk.LabelDispatchOutput, len(with(lines, "> executor")) == 1)
 				assert.Equal(t, label == adk.LabelDispatchOutput, len(with(lines, "! iterationEnd")) == 1)
@@ -205,7 +205,7 @@ func TestSignalsInDispatchPipelines(t *testing.T) {
 	}
 }
 
-// PIP-9, ABT-6: after an abort no body is entered; entered post-steps run.
+// PIP-9, ABT-6: after an abort no body is entered, and the post-steps of entered ones run.
 func TestAbortSkipsBodies(t *testing.T) {
 	inEach(t, func(t *testing.T, p pipeline) {
 		log, config := &notes{}, p.config()
@@ -221,7 +221,7 @@ func TestAbortSkipsBodies(t *testing.T) {
 	})
 }
 
-// PIP-10, DET-5: a second and a late next do nothing and are told.
+// PIP-10, DET-5: a second next and a late next do nothing and are recorded as contained.
 func TestMisusedNext(t *testing.T) {
 	inEach(t, func(t *testing.T, p pipeline) {
 		config := p.config()
@@ -246,14 +246,14 @@ func TestMisusedNext(t *testing.T) {
 		raw := hello
 		raw.Observability.TurnEnd = func(adk.TurnEnd) { kept(context.Background()) }
 		require.NoError(t, newRunner(t, config).Run(context.Background(), raw))
-		kept(context.Background()) // after the run: told to nobody
+		kept(context.Background()) // after the run: recorded nowhere
 		assert.Equal(t, []string{"contained second next", "contained second next"}, with(facts(rec.all()), "contained"))
 		assert.Empty(t, with(rec.all(), "! error"))
 	})
 }
 
-// PIP-10: a next that comes only when the middleware has returned is late, and
-// the middleware has short-circuited.
+// PIP-10: a next that is called after the middleware has returned is late, and the middleware
+// has short-circuited.
 func TestLateNext(t *testing.T) {
 	config, entered := newConfig(), false
 	var kept adk.Next
@@ -267,8 +267,8 @@ func TestLateNext(t *testing.T) {
 	assert.Contains(t, lines, "! error E_PIPELINE_SHORT_CIRCUITED turn-input keeps")
 }
 
-// PIP-10: next from another goroutine counts, and what it leads to is waited
-// for although the middleware has returned.
+// PIP-10: next from another goroutine counts, and the engine waits for what it runs, although
+// the middleware has returned.
 func TestNextFromAnotherGoroutine(t *testing.T) {
 	inEach(t, func(t *testing.T, p pipeline) {
 		log, config := &notes{}, p.config()
@@ -294,8 +294,8 @@ func TestNextFromAnotherGoroutine(t *testing.T) {
 	})
 }
 
-// firstIteration makes a dispatch end after one iteration, also where its
-// output pipeline is what is looked at.
+// firstIteration makes a dispatch end after one iteration, also when its output pipeline
+// is tested.
 func firstIteration(p pipeline, acks adk.Executor) adk.Executor {
 	if p.label != adk.LabelDispatchOutput {
 		return acks
@@ -322,8 +322,8 @@ func without(lines []string, drop ...string) []string {
 	return kept
 }
 
-// PIP-10, DET-7: a strand is part of the seam call, so its next is in time also
-// when the body has returned.
+// PIP-10, DET-7: a strand is part of its seam call, so its next is in time even after the body
+// has returned.
 func TestNextFromAStrandAfterTheBody(t *testing.T) {
 	config, entered := newConfig(), false
 	returned := make(chan struct{})
@@ -345,7 +345,7 @@ func TestNextFromAStrandAfterTheBody(t *testing.T) {
 	assert.Empty(t, with(lines, "! error"))
 }
 
-// PIP-1, ABT-11: next hands a derived context on, within its pipeline.
+// PIP-1, ABT-11: next passes a derived context on to the rest of its pipeline.
 func TestNextHandsAContextOn(t *testing.T) {
 	type key struct{}
 	inEach(t, func(t *testing.T, p pipeline) {
@@ -369,7 +369,7 @@ func TestNextHandsAContextOn(t *testing.T) {
 	})
 }
 
-// goexits are all places where user code can end its goroutine.
+// goexits are all places where user code can end its goroutine with runtime.Goexit.
 func goexits() map[string]func(*adk.Config, *adk.RawTurn) {
 	exit := func(context.Context, adk.Handle, adk.Next) error { runtime.Goexit(); return nil }
 	all := map[string]func(*adk.Config, *adk.RawTurn){
@@ -446,8 +446,8 @@ func goexits() map[string]func(*adk.Config, *adk.RawTurn) {
 	return all
 }
 
-// PIP-11, RUN-6: whoever ends the goroutine, what was opened is closed, the
-// trace says so, nobody waits for ever, and it is neither error nor panic.
+// PIP-11, RUN-6: wherever user code ends the goroutine, what was opened is closed, the trace says
+// so, nothing waits for ever, and it counts neither as an error nor as a panic.
 func TestGoexit(t *testing.T) {
 	for name, place := range goexits() {
 		t.Run(name, func(t *testing.T) {
@@ -470,7 +470,7 @@ func TestGoexit(t *testing.T) {
 	}
 }
 
-// PIP-11: a strand that ends its goroutine aborts the run and is waited for.
+// PIP-11: a strand that ends its goroutine aborts the run, and the run waits for it.
 func TestGoexitOfAStrand(t *testing.T) {
 	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		s := must(dc.Fork(ctx, "exits", func(context.Context, *adk.DispatchContext) error { runtime.Goexit(); return nil }))
@@ -485,8 +485,8 @@ func TestGoexitOfAStrand(t *testing.T) {
 	assert.Empty(t, with(lines, "! error"))
 }
 
-// PIP-11, PIP-10: the goroutine ends while its next is under way elsewhere and
-// waits at a gate: the abort lets it go.
+// PIP-11, PIP-10: the goroutine ends while its next runs on another goroutine and waits at a gate.
+// The abort ends that wait.
 func TestGoexitWhileNextWaits(t *testing.T) {
 	config, opened := newConfig(), make(chan struct{})
 	pipelines[0].put(&config, "exits", func(ctx context.Context, _ adk.Handle, next adk.Next) error {
@@ -507,9 +507,9 @@ func TestGoexitWhileNextWaits(t *testing.T) {
 	assert.Equal(t, "< run goexit", lines[len(lines)-1])
 }
 
-// PIP-11, DEL-3, RUN-10: an ack does not stand where the goroutine ends after it:
-// the dispatch is aborted, nothing is flushed, and turn output does not run. It is
-// the same in a strand and in a tool of one, whose goroutine nobody else shares.
+// PIP-11, DEL-3, RUN-10: an ack does not count if its goroutine ends after it: the dispatch is
+// aborted, nothing is flushed, and turn output does not run. The same holds in a strand and in a
+// tool that a strand runs, whose goroutine is not the run's.
 func TestGoexitAfterAnAck(t *testing.T) {
 	acks := func(ctx context.Context, dc *adk.DispatchContext) error {
 		return errors.Join(dc.Messages().Store(ctx, message("m")), dc.Ack())
@@ -532,7 +532,7 @@ func TestGoexitAfterAnAck(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		after    func(ctx context.Context, dc *adk.DispatchContext) error
-		inOutput bool // of the dispatch, in the place of the executor
+		inOutput bool // of the dispatch, instead of in the executor
 		own      bool // the goroutine that ends is a strand's own
 	}{
 		"executor": {exits, false, false}, "tool": {uses, false, false}, "dispatch output": {exits, true, false},

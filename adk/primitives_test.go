@@ -40,7 +40,7 @@ func someMedia(t require.TestingT) *Media {
 	return media
 }
 
-// refuses asserts the whole text of a constructor's error.
+// refuses checks the whole text of a constructor's error.
 func refuses(t *testing.T, err error, code Code, message string) {
 	t.Helper()
 	require.ErrorIs(t, err, code)
@@ -206,7 +206,7 @@ func TestToolCall(t *testing.T) {
 		"updatedAt: is missing, want a time; completedAt: is missing, want a time")
 }
 
-// PRM-7: arguments that are no object, results that are none.
+// PRM-7: arguments that are not an object, and invalid results, are refused.
 func TestToolCallRefuses(t *testing.T) {
 	itself := map[string]any{}
 	itself["again"] = itself
@@ -243,7 +243,7 @@ func TestEmptyResult(t *testing.T) {
 	assert.Equal(t, Bytes{}, checked, "a buffer that nobody has written to")
 }
 
-// PRM-8: bytes are read when asked for, from the first on each time.
+// PRM-8: bytes are read when they are asked for, from the beginning each time.
 func TestMediaReaders(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.bin")
 	data := []byte{1, 2, 3}
@@ -303,7 +303,7 @@ func TestMediaRefuses(t *testing.T) {
 		`stash["b"].trustTier: is missing, want first-party, third-party-public or third-party-private`)
 }
 
-// PRM-8: the labels of the four factories.
+// PRM-8: the trust tier and hazard that the four factories give.
 func TestMediaFactories(t *testing.T) {
 	for _, c := range []struct {
 		make func(MediaInit) (*Media, error)
@@ -329,7 +329,7 @@ func TestMediaFactories(t *testing.T) {
 	}
 }
 
-// PRM-8: a stash is the media's own.
+// PRM-8: a media's stash cannot be changed from outside.
 func TestMediaStash(t *testing.T) {
 	media := someMedia(t)
 	media.Stash()["text:caption"] = MediaStashEntry{}
@@ -342,7 +342,7 @@ func TestMediaStash(t *testing.T) {
 	assert.False(t, found)
 }
 
-// DET-8: the JSON is the same on every machine, so it is pinned here.
+// DET-8: the JSON is the same on every machine, so this test pins it.
 func TestRecordJSON(t *testing.T) {
 	media := someMedia(t)
 	const mediaText = `{"id":"pic","kind":"image","mimeType":"image/png","filename":"a.png","trustTier":"third-party-public",` +
@@ -362,7 +362,7 @@ func TestRecordJSON(t *testing.T) {
 	}
 }
 
-// DET-8: one digest, from however many goroutines it is asked for first.
+// DET-8: the digest is the same, also when several goroutines ask for it first.
 func TestDigestFromManyGoroutines(t *testing.T) {
 	media := someMedia(t)
 	want := someMedia(t).Digest()
@@ -373,7 +373,7 @@ func TestDigestFromManyGoroutines(t *testing.T) {
 	readers.Wait()
 }
 
-// anyRecord draws a valid record of any kind but a tool.
+// anyRecord draws a valid record of any kind except a tool.
 func anyRecord(t *rapid.T, depth int) Record {
 	text := rapid.StringN(1, 8, -1).Filter(func(s string) bool { return s != "" })
 	maybe := rapid.OneOf(rapid.Just(""), text)
@@ -429,7 +429,7 @@ func anyRecord(t *rapid.T, depth int) Record {
 	return record
 }
 
-// DET-8: a record read back is the same record.
+// DET-8: a record that is parsed from its JSON is the same record.
 func TestParseRecordRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		record := anyRecord(t, 1)
@@ -448,7 +448,7 @@ func TestParseRecordRoundTrip(t *testing.T) {
 	})
 }
 
-// A changed copy starts from what the record was made from.
+// A record's Init makes the same record again, so that a changed copy can start from it.
 func TestInitMakesTheSameRecord(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		record := anyRecord(t, 1)
@@ -475,7 +475,7 @@ func TestInitMakesTheSameRecord(t *testing.T) {
 	})
 }
 
-// PRM-8: a media from JSON knows everything but its bytes.
+// PRM-8: a media that was parsed from JSON has everything except its bytes.
 func TestParsedMediaHoldsNoBytes(t *testing.T) {
 	text, err := someMedia(t).MarshalJSON()
 	require.NoError(t, err)

@@ -18,8 +18,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/allocs"
 )
 
-// probing is a turn in which everything that a probe can be asked happens:
-// operations, strands, sleeps, gates, an abort at the end.
+// probing is a turn that calls every method of a probe: it has operations, strands, sleeps,
+// gates, and an abort at the end.
 func probing() (adk.Config, adk.RawTurn) {
 	config, raw := busy()
 	config.Clock = &handClock{step: 1}
@@ -43,7 +43,7 @@ func probing() (adk.Config, adk.RawTurn) {
 
 func ignore(error) error { return nil }
 
-// hearing runs a turn and gives what its listeners heard, with their times.
+// hearing runs a turn and returns what its listeners received, with the times.
 func hearing(t *testing.T, config adk.Config, raw adk.RawTurn) []any {
 	t.Helper()
 	var heard []any
@@ -62,8 +62,8 @@ func hearing(t *testing.T, config adk.Config, raw adk.RawTurn) []any {
 	return heard
 }
 
-// DET-1, DET-4: with a probe and without one the same events with the same
-// times, and as many readings of the clock, also through an abort.
+// DET-1, DET-4: with a probe and without one, a turn has the same events with the same times and as
+// many readings of the clock, also through an abort.
 func TestProbeChangesNothing(t *testing.T) {
 	config, raw := probing()
 	quiet := hearing(t, config, raw)
@@ -78,7 +78,7 @@ func TestProbeChangesNothing(t *testing.T) {
 	assert.Contains(t, rec.all(), "= cancel abort")
 }
 
-// DET-4: a probe that panics, wherever, is dropped and disturbs nothing.
+// DET-4: a probe that panics in any of its methods is dropped and disturbs nothing.
 func TestProbesThatPanic(t *testing.T) {
 	config, raw := probing()
 	quiet := hearing(t, config, raw)
@@ -98,7 +98,7 @@ func TestProbesThatPanic(t *testing.T) {
 			config.Probe = rec
 			assert.Empty(t, cmp.Diff(quiet, hearing(t, config, raw)))
 
-			// Beside another probe it is dropped alone.
+			// Next to another probe only the one that panics is dropped.
 			config, raw = probing()
 			beside := &recorder{}
 			config.Probe = adk.MultiProbe(rec, beside)
@@ -129,7 +129,7 @@ type noObserver struct{}
 
 func (noObserver) Observe(adk.RunInfo) adk.Observer { return nil }
 
-// DET-4: several probes are told in their order; none at all is nil.
+// DET-4: several probes are called in their order; MultiProbe without any probe is nil.
 func TestMultiProbe(t *testing.T) {
 	assert.Nil(t, adk.MultiProbe())
 	assert.Nil(t, adk.MultiProbe(nil, nil))
@@ -146,7 +146,7 @@ func TestMultiProbe(t *testing.T) {
 type adding struct {
 	recorder
 	key   any
-	given context.Context // to the run
+	given context.Context // the context of the run
 	panic bool
 }
 
@@ -166,8 +166,8 @@ func (a *adding) Context(call int, beneath context.Context) context.Context {
 	return context.WithValue(beneath, a.key, call)
 }
 
-// DET-4, WLD-1: an observer may be told the context of the run, and may add values to those
-// of user code, alone and beside others.
+// DET-4, WLD-1: an observer may get the context of the run, and may add values to the contexts of
+// user code, alone and together with others.
 func TestProbeOfContexts(t *testing.T) {
 	type key struct{}
 	type beside struct{}
@@ -199,8 +199,8 @@ func TestProbeOfContexts(t *testing.T) {
 	}
 }
 
-// DET-4: an observer that panics where it is to add values is dropped, and user code
-// has the context beneath.
+// DET-4: an observer that panics when it should add values is dropped, and user code gets the
+// context without them.
 func TestPanicOfContexts(t *testing.T) {
 	config, a := newConfig(), &adding{panic: true}
 	var given context.Context
@@ -215,7 +215,7 @@ func TestPanicOfContexts(t *testing.T) {
 	assert.Empty(t, a.all(), "it is told nothing")
 }
 
-// DET-4: what a probe is told of the seams.
+// DET-4: what a probe learns about the seams.
 func TestRunInfo(t *testing.T) {
 	config, rec := newConfig(), &recorder{}
 	for _, p := range pipelines {
@@ -232,8 +232,8 @@ func TestRunInfo(t *testing.T) {
 	}, rec.info))
 }
 
-// DET-4: numbered without a gap, calls form a tree that is closed, the two lines
-// of an operation pair up, and a crossing has only the fields of its kind.
+// DET-4: crossings are numbered without a gap, calls form a closed tree, the two lines of an
+// operation match, and a crossing has only the fields of its kind.
 func TestCrossingsAreWellFormed(t *testing.T) {
 	config, raw := probing()
 	rec := &recorder{}
@@ -276,7 +276,7 @@ func onlyItsFields(t *testing.T, x adk.Crossing) {
 	}
 }
 
-// DET-4: the table of kinds: names, classes, and a way back from the name.
+// DET-4: the table of kinds gives names and classes, and finds a kind by its name.
 func TestKinds(t *testing.T) {
 	seen := map[string]bool{}
 	for _, k := range adk.Kinds() {
@@ -300,7 +300,7 @@ func TestKinds(t *testing.T) {
 	assert.Len(t, seen, len(adk.Kinds()))
 }
 
-// DET-4: with no probe a would-be crossing allocates nothing.
+// DET-4: without a probe an operation that would make a crossing allocates nothing.
 func TestNoProbeNoAllocations(t *testing.T) {
 	m, raw := message("m"), hello
 	raw.Functional.Message = func(adk.MessageEvent) {}
@@ -325,7 +325,7 @@ func TestNoProbeNoAllocations(t *testing.T) {
 		} {
 			allocs.AtMost(t, 0, 100, op, name)
 		}
-		// A seam call, with its handles, is a part of one allocation.
+		// A seam call and its handles share one allocation.
 		fetch := func() { _, _ = dc.Messages().Fetch(ctx) }
 		allocs.AtMost(t, 0, 100, fetch, "fetch")
 		return dc.Ack()
@@ -346,8 +346,8 @@ func (constantClock) AfterFunc(time.Duration, func()) (stop func() bool) {
 	return func() bool { return true }
 }
 
-// DET-6: an operation waits in its begin, outside every lock, and has no effect
-// before it is let go; its line is told when the effect is there.
+// DET-6: an operation waits in the probe's Begin, without a lock held, and has no effect before Begin
+// returns. Its crossing comes when the effect is there.
 func TestBeginHoldsBack(t *testing.T) {
 	var dc *adk.DispatchContext
 	var held []bool
@@ -366,7 +366,7 @@ func TestBeginHoldsBack(t *testing.T) {
 	assert.Equal(t, []bool{false}, held)
 }
 
-// late are operations on a handle that has ended, with what they answer.
+// late calls operations on a handle that has ended, and returns their errors.
 func late(dc *adk.DispatchContext) map[adk.Kind]error {
 	ctx := context.Background()
 	answers := map[adk.Kind]error{
@@ -390,8 +390,8 @@ func late(dc *adk.DispatchContext) map[adk.Kind]error {
 	return answers
 }
 
-// DET-5: every operation on an ended handle is refused, told, and does nothing;
-// once the run is over it is told to nobody, and does no harm.
+// DET-5: every operation on an ended handle is refused and recorded, and does nothing. After the run
+// it is recorded nowhere, and does no harm.
 func TestEndedHandles(t *testing.T) {
 	store, rec, config := &book{}, &recorder{}, newConfig()
 	var kept *adk.DispatchContext
@@ -429,7 +429,7 @@ func TestEndedHandles(t *testing.T) {
 	assert.Empty(t, store.all())
 }
 
-// DET-8: a state is the digest of what is visible, at each of its places.
+// DET-8: a state is the digest of what is visible, at each place where states are recorded.
 func TestStates(t *testing.T) {
 	var want []adk.Digest
 	see := func(h adk.Handle) {
@@ -476,8 +476,8 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// DET-8: a set that has grown is told as it is, whatever was changed in it since the
-// state before: records that came, that were replaced in their places, and that are gone.
+// DET-8: the state of a set that has grown is right, whatever was changed in it since the last state:
+// records that were added, replaced in their places, or removed.
 func TestStatesOfGrownSets(t *testing.T) {
 	var want []adk.Digest
 	config, rec := newConfig(), &recorder{}
@@ -514,7 +514,7 @@ func digestsOf[T adk.Record](records []T) (digests []adk.Digest) {
 	return digests
 }
 
-// DET-4: a cancel from outside is told before the first crossing that finds it.
+// DET-4: a cancellation from outside is recorded before the first crossing that notices it.
 func TestCancelIsLatched(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	config := executing(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -533,7 +533,7 @@ func TestCancelIsLatched(t *testing.T) {
 	}
 }
 
-// serving is an observer that names the handler of every tool.
+// serving is an observer that supplies the handler of every tool.
 type serving struct {
 	recorder
 	handler func(*adk.Tool, adk.ToolHandler) adk.ToolHandler
@@ -544,8 +544,8 @@ func (s *serving) Handler(tool *adk.Tool, own adk.ToolHandler) (given adk.ToolHa
 	return s.handler(tool, own)
 }
 
-// DET-4: an observer that serves tools names the handler that does the work, also
-// beside others; one that names none, or panics, leaves the tool's own.
+// DET-4: an observer that serves tools supplies the handler that runs, also together with other
+// observers. If it supplies none, or panics, the tool's own handler runs.
 func TestObserverThatServesTools(t *testing.T) {
 	served := func(*adk.Tool, adk.ToolHandler) adk.ToolHandler {
 		return func(_ context.Context, _ *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// named makes a tool with a policy; its description tells two of one name apart.
+// named makes a tool with a collision policy; the description distinguishes two tools of one name.
 func named(t testing.TB, name, description string, change ...func(*ToolInit)) *Tool {
 	t.Helper()
 	init := toolInit(name)
@@ -30,7 +30,7 @@ func mustRegistry(t testing.TB, tools ...*Tool) *Registry {
 	return r
 }
 
-// contents lists what a registry holds, in order, as name:description.
+// contents returns what a registry holds, in order, as name:description.
 func contents(r *Registry) []string {
 	list := []string{}
 	for _, tool := range r.All() {
@@ -39,7 +39,7 @@ func contents(r *Registry) []string {
 	return list
 }
 
-// TOL-6: registering, in order, and a clash whatever the tool's policy.
+// TOL-6: tools are kept in the order of registration. Register refuses a known name, whatever the tool's policy.
 func TestRegistryRegister(t *testing.T) {
 	r := mustRegistry(t, named(t, "b", "1"), named(t, "a", "1"))
 	require.NoError(t, r.Register(named(t, "c", "1")))
@@ -57,7 +57,7 @@ func TestRegistryRegister(t *testing.T) {
 	assert.ErrorIs(t, r.Replace(nil), E_INVALID_INITIAL_TOOL_VALUE)
 }
 
-// TOL-6: overwriting keeps the place.
+// TOL-6: Replace keeps the place of the tool that it replaces.
 func TestRegistryReplace(t *testing.T) {
 	r := mustRegistry(t, named(t, "a", "1"), named(t, "b", "1"))
 	require.NoError(t, r.Replace(named(t, "a", "2")))
@@ -65,7 +65,7 @@ func TestRegistryReplace(t *testing.T) {
 	assert.Equal(t, []string{"a:2", "b:1", "c:1"}, contents(r))
 }
 
-// TOL-6: get, has, unregister; unknown names are no failure.
+// TOL-6: Get, Has and Unregister report an unknown name without failing.
 func TestRegistryLookUp(t *testing.T) {
 	var r Registry
 	_, ok := r.Get("a")
@@ -84,14 +84,14 @@ func TestRegistryLookUp(t *testing.T) {
 	assert.Zero(t, r.Len())
 }
 
-// TOL-6: All is the caller's own.
+// TOL-6: All returns a slice that belongs to the caller.
 func TestRegistryAllIsFresh(t *testing.T) {
 	r := mustRegistry(t, named(t, "a", "1"))
 	r.All()[0] = nil
 	assert.Equal(t, []string{"a:1"}, contents(r))
 }
 
-// TOL-6: pruning drops the ephemeral tools alone, and does so once.
+// TOL-6: PruneEphemeral removes only the ephemeral tools, once.
 func TestRegistryPruneEphemeral(t *testing.T) {
 	r := mustRegistry(t, named(t, "z", "1", ephemeral), named(t, "keep", "1"), named(t, "a", "1", ephemeral))
 	assert.Equal(t, []string{"z", "a"}, r.PruneEphemeral())
@@ -99,7 +99,7 @@ func TestRegistryPruneEphemeral(t *testing.T) {
 	assert.Empty(t, r.PruneEphemeral())
 }
 
-// TOL-7: a merge is new, in order, and changes none of its inputs.
+// TOL-7: a merge gives a new registry, in order, and changes none of its inputs.
 func TestMergeDisjoint(t *testing.T) {
 	left, right := mustRegistry(t, named(t, "a", "1", ephemeral)), mustRegistry(t, named(t, "b", "2"))
 	for _, onClash := range []Collision{CollisionThrow, CollisionReplace, CollisionKeep} {
@@ -115,7 +115,7 @@ func TestMergeDisjoint(t *testing.T) {
 	assert.Zero(t, empty.Len())
 }
 
-// TOL-7: the incoming tool's policy decides, then the merge's.
+// TOL-7: on a clash the policy of the incoming tool decides, and then the merge's policy.
 func TestMergeCollision(t *testing.T) {
 	for _, c := range []struct {
 		incoming, onClash Collision
@@ -144,7 +144,7 @@ func TestMergeCollision(t *testing.T) {
 	}
 }
 
-// TOL-7: a merge that fails names every name that clashed, each once, in order.
+// TOL-7: the error of a failed merge names every name that clashed, each once, in order.
 func TestMergeNamesEachClashOnce(t *testing.T) {
 	ab := func(result string) *Registry { return mustRegistry(t, named(t, "b", result), named(t, "a", result)) }
 	_, err := MergeRegistries(CollisionThrow, ab("1"), ab("2"), ab("3"))
@@ -152,7 +152,7 @@ func TestMergeNamesEachClashOnce(t *testing.T) {
 	assert.ErrorContains(t, err, `registered already: "a", "b"; `)
 }
 
-// TOL-6: safe for concurrent use.
+// TOL-6: a registry is safe for concurrent use.
 func TestRegistryConcurrently(t *testing.T) {
 	r := mustRegistry(t, named(t, "base", "1"))
 	tool := named(t, "own", "1", ephemeral)

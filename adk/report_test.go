@@ -13,7 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/allocs"
 )
 
-// HLP-1, EVT-5, EVT-6: everything that a message event says, across iterations.
+// HLP-1, EVT-5, EVT-6: every field of a message event, across iterations.
 func TestReportMessage(t *testing.T) {
 	config, clock := newConfig(), &handClock{}
 	config.Clock = clock
@@ -40,7 +40,7 @@ func TestReportMessage(t *testing.T) {
 	assert.Empty(t, cmp.Diff(want, events))
 }
 
-// HLP-1, HLP-2: separate id spaces, and what a sealed or nameless stream answers.
+// HLP-1, HLP-2: messages, thoughts and tool calls have separate ids. Sealed streams and empty ids are refused.
 func TestStreamsAreApart(t *testing.T) {
 	lines := runTurn(t, executing(func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		must(h.ReportMessage("x", "a", true))
@@ -64,7 +64,7 @@ func TestStreamsAreApart(t *testing.T) {
 	assert.Contains(t, lines, "! error E_LLM_EXECUTION_EXECUTOR_ERROR model", "HLP-2, DSP-6")
 }
 
-// HLP-1: streams live for one dispatch.
+// HLP-1: a stream lives as long as its dispatch.
 func TestStreamsEndWithTheirDispatch(t *testing.T) {
 	var fulls []string
 	config := executing(func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -79,7 +79,7 @@ func TestStreamsEndWithTheirDispatch(t *testing.T) {
 	assert.Equal(t, []string{"a", "a"}, fulls)
 }
 
-// HLP-3, TOL-4: fields are merged, the checksum follows tool and arguments.
+// HLP-3, TOL-4: reported fields are merged, and the checksum follows from tool and arguments.
 func TestReportToolCall(t *testing.T) {
 	runTurn(t, executing(func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		report := func(r adk.ToolCallReport) adk.ToolCallEvent { return must(h.ReportToolCall("c", r)) }
@@ -104,7 +104,7 @@ func checksum(tool, args string) string {
 	return must(adk.NewToolCall(adk.ToolCallInit{ID: "x", Tool: tool, Args: args, Results: adk.NewTokenizable("r"), CreatedAt: noon, UpdatedAt: noon, CompletedAt: noon})).Checksum()
 }
 
-// HLP-4: reporting touches no set and no storage.
+// HLP-4: a report changes no set and no storage.
 func TestReportingKeepsNothing(t *testing.T) {
 	store := &book{}
 	config := executing(func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -119,7 +119,7 @@ func TestReportingKeepsNothing(t *testing.T) {
 	assert.Empty(t, store.all())
 }
 
-// HLP-5: twice the deltas cost twice the memory, not four times.
+// HLP-5: twice as many deltas take twice as much memory, and not four times as much.
 func TestStreamsAreLinear(t *testing.T) {
 	cost := func(deltas int) (bytes uint64) {
 		delta := strings.Repeat("x", 64)
@@ -161,7 +161,7 @@ func TestLog(t *testing.T) {
 	assert.Empty(t, cmp.Diff(want, heard))
 }
 
-// HLP-6, EVT-5: a turn's context logs too, and what it says bears no dispatch.
+// HLP-6, EVT-5: a turn's context can log too; such a log event names no dispatch.
 func TestLogOfATurn(t *testing.T) {
 	var heard []adk.LogEvent
 	raw := hello

@@ -17,7 +17,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// RUN-1, RUN-2, RUN-3: one error names everything that is missing.
+// RUN-1, RUN-2, RUN-3: one error names every missing field.
 func TestEmptyConfigNamesEveryField(t *testing.T) {
 	runner, err := adk.NewRunner(adk.Config{})
 	require.Nil(t, runner)
@@ -29,7 +29,7 @@ func TestEmptyConfigNamesEveryField(t *testing.T) {
 	}
 }
 
-// RUN-1, RUN-3: each fault alone, and that nothing else is blamed.
+// RUN-1, RUN-3: a config with one fault gives an error that names that fault and no other.
 func TestConfigFaults(t *testing.T) {
 	twice := tool("twice", done)
 	for name, c := range map[string]struct {
@@ -63,7 +63,7 @@ func TestConfigFaults(t *testing.T) {
 	}
 }
 
-// RUN-3: one name may stand in two pipelines, and a config without any runs.
+// RUN-3: the same name may be used in two pipelines, and a config without pipelines runs.
 func TestNamesAreUniqueInTheirPipelineOnly(t *testing.T) {
 	config := newConfig()
 	for _, p := range pipelines {
@@ -84,7 +84,7 @@ func TestRunnerCopiesItsConfig(t *testing.T) {
 	assert.Contains(t, rec.all(), "> turn-input/kept")
 }
 
-// RUN-2: four obligations of each collection, and the fetching of tools.
+// RUN-2: each collection has four obligations, and tools are fetched.
 func TestStorageObligations(t *testing.T) {
 	store := &book{}
 	config := newConfig()
@@ -122,7 +122,7 @@ func TestStorageObligations(t *testing.T) {
 	assert.Equal(t, map[adk.Effect]int{adk.EffectReads: 7, adk.EffectWrites: 18, adk.EffectUnknown: len(with(lines, "> ")) - 25}, effects)
 }
 
-// callAll calls the four obligations of a collection; on a turn context they
+// callAll calls the four obligations of a collection. On a turn context they
 // change no set (RUN-13).
 func callAll[T interface {
 	comparable
@@ -167,7 +167,7 @@ func TestInvalidRawTurn(t *testing.T) {
 	assert.ErrorIs(t, newRunner(t, newConfig()).Run(nil, hello), adk.E_INVALID_TURN_CONTEXT)
 }
 
-// RUN-4: the listeners of a raw turn hear that run alone, after the runner's.
+// RUN-4: the listeners of a raw turn hear only that run, after the runner's listeners.
 func TestListenersOfOneRun(t *testing.T) {
 	heard := &notes{}
 	runner := newRunner(t, executing(func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -184,7 +184,7 @@ func TestListenersOfOneRun(t *testing.T) {
 	assert.Equal(t, []string{"runner id1", "run id1", "runner hi id1", "run hi id1", "runner id3", "runner hi id3"}, heard.all())
 }
 
-// RUN-9, DSP-2, EVT-1: the order of a turn, crossing by crossing.
+// RUN-9, DSP-2, EVT-1: the order of all crossings of a turn.
 func TestOrderOfATurn(t *testing.T) {
 	config := newConfig()
 	config.Executor = ackAt(1)
@@ -210,8 +210,8 @@ func TestOrderOfATurn(t *testing.T) {
 	}, runTurn(t, config, hello))
 }
 
-// RUN-5, RUN-6, RUN-10, EVT-7, EVT-8, DSP-7: whatever happens, Run returns nil,
-// the turn is bracketed once, and what went wrong is one event in its place.
+// RUN-5, RUN-6, RUN-10, EVT-7, EVT-8, DSP-7: whatever happens, Run returns nil, turnStart and turnEnd
+// come once, and a failure is one error event in its place.
 func TestEveryEndOfATurn(t *testing.T) {
 	fails := func(context.Context, adk.Handle, adk.Next) error { return errBoom }
 	panics := func(context.Context, adk.Handle, adk.Next) error { panic("boom") }
@@ -249,7 +249,7 @@ func TestEveryEndOfATurn(t *testing.T) {
 	}
 }
 
-// badClock panics at one reading, counted from 1, and wherever it is asked for a
+// badClock panics at the reading with number at, counted from 1, and whenever it is asked for a
 // timer.
 type badClock struct {
 	handClock
@@ -269,9 +269,9 @@ type badIDs struct{}
 
 func (badIDs) NewID() string { panic("no id") }
 
-// RUN-5, RUN-6: a clock and an id source that panic are user code too, which is
-// asked under the engine's lock. Time stands still, a wait is over at once, an
-// id is empty, and the probe is told.
+// RUN-5, RUN-6: a clock and an id source are user code, which the engine calls under its lock, and
+// may panic. Then the time stands still, a wait is over at once, an id is empty, and the probe
+// learns of the panic.
 func TestClockAndIDsThatPanic(t *testing.T) {
 	run := func(clock *badClock, ids adk.IDSource) (heard, contained []string) {
 		config := executing(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -297,7 +297,7 @@ func TestClockAndIDsThatPanic(t *testing.T) {
 	assert.Equal(t, []string{"contained id source", "contained id source", "contained clock"}, contained)
 }
 
-// with4 puts a line before the last.
+// with4 inserts a line before the last one.
 func with4(lines []string, line string) []string {
 	return append(append([]string{}, lines[:len(lines)-1]...), line, lines[len(lines)-1])
 }
@@ -312,7 +312,7 @@ func nacking(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 	return dc.Nack(errBoom)
 }
 
-// RUN-10: turn output runs after an ack only.
+// RUN-10: turn output runs only after an ack.
 func TestTurnOutputRunsAfterAckOnly(t *testing.T) {
 	for name, c := range map[string]struct {
 		run  func(context.Context, *adk.DispatchContext, *adk.Helpers) error
@@ -331,7 +331,7 @@ func TestTurnOutputRunsAfterAckOnly(t *testing.T) {
 	}
 }
 
-// RUN-7, TOL-9: every run begins afresh, whatever the one before it did.
+// RUN-7, TOL-9: every run starts fresh, whatever an earlier run did.
 func TestEveryRunBeginsAfresh(t *testing.T) {
 	store := &book{}
 	config := newConfig()
@@ -359,7 +359,7 @@ func TestEveryRunBeginsAfresh(t *testing.T) {
 	for range 3 {
 		require.NoError(t, runner.Run(context.Background(), raw))
 	}
-	assert.Equal(t, []string{"id1", "id3", "id5"}, ids) // each turn and each dispatch takes one
+	assert.Equal(t, []string{"id1", "id3", "id5"}, ids) // each turn and each dispatch takes one id
 	assert.Empty(t, store.all(), "nothing hydrates the sets")
 	assert.Equal(t, map[string]any{"a": map[string]any{"b": 1}}, raw.Stash, "STA-3")
 }
@@ -378,8 +378,8 @@ func TestDefaultIDs(t *testing.T) {
 	assert.Equal(t, uuid.RFC4122, parsed.Variant())
 }
 
-// RUN-8, RUN-11, EVT-5: concurrent runs on one runner, and on two runners that
-// share a config, do not see one another.
+// RUN-8, RUN-11, EVT-5: concurrent runs of one runner, and of two runners that share a
+// config, do not see one another.
 func TestConcurrentRuns(t *testing.T) {
 	config := newConfig()
 	config.Tools = []*adk.Tool{tool("base", done)}
@@ -419,7 +419,7 @@ func TestConcurrentRuns(t *testing.T) {
 	assert.Len(t, distinct, 24, fmt.Sprint(ends.all()))
 }
 
-// RUN-11: one handle, used by plain goroutines at once.
+// RUN-11: several goroutines may use one handle concurrently.
 func TestContextsAreSafe(t *testing.T) {
 	config := executing(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		var begun, all sync.WaitGroup
@@ -450,7 +450,7 @@ func TestContextsAreSafe(t *testing.T) {
 	runTurn(t, config, hello)
 }
 
-// RUN-12: insertion order, replaced in place, keyed by id or text.
+// RUN-12: a set keeps the order of insertion, replaces a record in its place, and has ids or texts as keys.
 func TestSetsKeepTheirOrder(t *testing.T) {
 	config := newConfig()
 	config.TurnInput = []adk.TurnMiddleware{{Name: "sets", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
@@ -467,7 +467,7 @@ func TestSetsKeepTheirOrder(t *testing.T) {
 		assert.True(t, must(set.Remove("c")))
 		assert.False(t, must(set.Remove("c")))
 		assert.Equal(t, []string{"a", "b"}, keysOf(set.All()))
-		set.All()[0] = nil // a slice of the caller's own
+		set.All()[0] = nil // the slice belongs to the caller
 		assert.True(t, set.Has("a"))
 
 		assert.False(t, must(tc.Instructions().Add(adk.NewTokenizable("x"))))
@@ -480,7 +480,7 @@ func TestSetsKeepTheirOrder(t *testing.T) {
 	runTurn(t, config, hello)
 }
 
-// RUN-13: what an obligation is told, from a turn and from a dispatch.
+// RUN-13: the scope that an obligation receives, from a turn and from a dispatch.
 func TestScopeOfAnObligation(t *testing.T) {
 	store := &book{}
 	store.answer = func(_ context.Context, scope adk.Scope, _ string) error {
@@ -505,7 +505,7 @@ func TestScopeOfAnObligation(t *testing.T) {
 		[]string{store.scopes[0].TurnID, store.scopes[0].DispatchID, store.scopes[1].TurnID, store.scopes[1].DispatchID})
 }
 
-// RUN-13: an obligation's error and panic are the caller's answer.
+// RUN-13: the error or panic of an obligation is returned to its caller.
 func TestObligationFails(t *testing.T) {
 	for name, answer := range map[string]func() error{
 		"error": func() error { return errBoom },

@@ -13,7 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// SIG-1, SIG-2, SIG-5: the first signal wins, and can be read.
+// SIG-1, SIG-2, SIG-5: the first signal wins, and can be read from the context.
 func TestFirstSignalWins(t *testing.T) {
 	ack := func(dc *adk.DispatchContext) error { return dc.Ack() }
 	nack := func(dc *adk.DispatchContext) error { return dc.Nack(errBoom) }
@@ -44,8 +44,8 @@ func TestFirstSignalWins(t *testing.T) {
 	}
 }
 
-// DSP-6, DSP-7: a nil pointer is a nack without an error, and not an error event
-// without one.
+// DSP-6, DSP-7: a nack with a nil *adk.Error counts as a nack without an error. The error event has
+// a non-nil error.
 func TestNackWithANilPointer(t *testing.T) {
 	heard := &outcome{}
 	var none *adk.Error
@@ -55,7 +55,7 @@ func TestNackWithANilPointer(t *testing.T) {
 	assert.Same(t, heard.errors[0].Error, heard.ends[0].Error)
 }
 
-// SIG-1, RUN-11: of many signals at once exactly one wins.
+// SIG-1, RUN-11: of several concurrent signals exactly one wins.
 func TestSignalsAtOnce(t *testing.T) {
 	var won atomic.Int32
 	runTurn(t, executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -72,7 +72,7 @@ func TestSignalsAtOnce(t *testing.T) {
 	assert.EqualValues(t, 1, won.Load())
 }
 
-// SIG-3: order, handles, unsubscribing, failing; on the first ack only.
+// SIG-3: the order of on-ack handlers, their handles, unsubscribing and panics; they run on the first ack only.
 func TestOnAck(t *testing.T) {
 	log := &notes{}
 	lines := runTurn(t, executing(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -96,7 +96,7 @@ func TestOnAck(t *testing.T) {
 		later = must(dc.OnAck("taken away", note("taken away")))
 		must(dc.OnAck("last", note("last")))
 		off()
-		off() // once more does nothing
+		off() // a second call does nothing
 		_, err := dc.OnAck("", note("nameless"))
 		assert.Error(t, err)
 		_, err = dc.OnAck("nil", nil)
@@ -113,7 +113,7 @@ func TestOnAck(t *testing.T) {
 	assert.Empty(t, with(lines, "! error"))
 }
 
-// SIG-3: never on a nack.
+// SIG-3: on-ack handlers do not run on a nack.
 func TestOnAckNotOnNack(t *testing.T) {
 	ran := false
 	runTurn(t, executing(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -123,8 +123,8 @@ func TestOnAckNotOnNack(t *testing.T) {
 	assert.False(t, ran)
 }
 
-// SIG-3, DET-5: a registration outlives its seam call, and so does what undoes
-// it; the handler's own handle ends with it.
+// SIG-3, DET-5: a registration, and the function that removes it, outlive their seam call. The
+// handler's own handle ends with the handler.
 func TestOnAckOutlivesItsCall(t *testing.T) {
 	var log notes
 	var off func()
@@ -145,8 +145,8 @@ func TestOnAckOutlivesItsCall(t *testing.T) {
 	assert.Equal(t, []string{"stays"}, log.all())
 }
 
-// SIG-4: stored and seeded calls count, reported ones do not, deleting and
-// mutating change nothing.
+// SIG-4: stored and seeded calls count, reported ones do not. Deleting and mutating do not change
+// the count.
 func TestToolCallCount(t *testing.T) {
 	call := toolCall("seed", "x")
 	config := executing(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -172,8 +172,8 @@ func TestToolCallCount(t *testing.T) {
 	runTurn(t, config, hello)
 }
 
-// SIG-4: an id counts once, under the checksum that its record bears now, or bore
-// last; what failed to be stored does not count.
+// SIG-4: each id counts once, under the checksum that its record has now, or had when it was removed.
+// A call that failed to be stored does not count.
 func TestToolCallsCountByID(t *testing.T) {
 	x, y := toolCall("any", "x").Checksum(), toolCall("any", "y").Checksum()
 	for name, c := range map[string]struct {
@@ -223,7 +223,7 @@ func TestToolCallsCountByID(t *testing.T) {
 	}
 }
 
-// SIG-1, SIG-3: an ack in a strand runs its handlers before it returns.
+// SIG-1, SIG-3: an ack in a strand runs the on-ack handlers before it returns.
 func TestAckIsSynchronous(t *testing.T) {
 	var once sync.Once
 	ran := false

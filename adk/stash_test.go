@@ -23,8 +23,8 @@ func inTurn(t *testing.T, raw adk.RawTurn, run func(ctx context.Context, tc *adk
 	return runTurn(t, config, raw)
 }
 
-// STA-1, STA-2, STA-4: paths build real nesting; nil deletes; a path over a
-// subtree replaces it.
+// STA-1, STA-2, STA-4: dotted paths build nested maps, setting nil deletes, and setting a path
+// replaces the subtree below it.
 func TestStash(t *testing.T) {
 	inTurn(t, hello, func(_ context.Context, tc *adk.TurnContext) {
 		s := tc.Stash()
@@ -53,7 +53,7 @@ func TestStash(t *testing.T) {
 	})
 }
 
-// STA-4, STA-5, STA-7: paths that are refused, and that nothing has changed.
+// STA-4, STA-5, STA-7: invalid paths are refused, and change nothing.
 func TestStashRefuses(t *testing.T) {
 	for path, c := range map[string]struct {
 		value any
@@ -88,8 +88,8 @@ func TestStashRefuses(t *testing.T) {
 	}
 }
 
-// STA-3: maps and slices are copied in and out, at every depth; other values
-// are shared.
+// STA-3: maps and slices are copied when they are set and when they are read, at every depth. Other
+// values are shared.
 func TestStashCopies(t *testing.T) {
 	shared := &struct{ n int }{1}
 	given := map[string]any{"list": []any{map[string]any{"k": 1}}, "typed": map[string]int{"n": 1}, "shared": shared}
@@ -105,7 +105,7 @@ func TestStashCopies(t *testing.T) {
 		intact := func() {
 			assert.Equal(t, map[string]any{"list": []any{map[string]any{"k": 1}}, "typed": map[string]int{"n": 1}, "shared": shared}, s.Get("own", s.All()))
 		}
-		spoil(given) // the raw turn's
+		spoil(given) // the map of the raw turn
 		intact()
 		spoil(s.All())
 		intact()
@@ -119,7 +119,7 @@ func TestStashCopies(t *testing.T) {
 	})
 }
 
-// STA-8, RUN-11: concurrent use, under the race detector.
+// STA-8, RUN-11: a stash can be used concurrently; the race detector checks it.
 func TestStashIsSafe(t *testing.T) {
 	inTurn(t, hello, func(ctx context.Context, tc *adk.TurnContext) {
 		var begun sync.WaitGroup

@@ -8,8 +8,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// DET-8: a state tells in which list a record is, and in which order: one that moved
-// from the messages to the memories is seen, though its digest is the same.
+// DET-8: a state tells in which list a record is, and in which order: a record that moved from the
+// messages to the memories changes the state, though its digest is the same.
 func TestStateTellsItsListsApart(t *testing.T) {
 	a, b := adk.DigestOf([]byte("a")), adk.DigestOf([]byte("b"))
 	seen := map[adk.Digest]int{}

@@ -15,8 +15,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// DET-7: the engine waits for a strand before the seam call returns, also when
-// nobody else does, and its panic becomes its error.
+// DET-7: the engine waits for a strand before the seam call returns, even if user code does not, and a
+// panic of the strand becomes its error.
 func TestStrandsAreWaitedForAndContained(t *testing.T) {
 	inEach(t, func(t *testing.T, p pipeline) {
 		config, ended := p.config(), false
@@ -65,7 +65,7 @@ func TestStrandsAreWaitedForAndContained(t *testing.T) {
 	})
 }
 
-// DET-7, DET-5: strands may fork; each has a handle that ends with it.
+// DET-7, DET-5: strands may fork further strands. Each has its own handle, which ends with it.
 func TestNestedStrands(t *testing.T) {
 	var inner, outer *adk.DispatchContext
 	var numbers []int
@@ -96,7 +96,7 @@ func TestNestedStrands(t *testing.T) {
 	assert.Equal(t, []string{"contained late fork", "contained late fork"}, with(facts(lines), "contained"))
 }
 
-// DET-7: a strand needs a name and something to do.
+// DET-7: Fork refuses a strand without a name or a function.
 func TestForkRefuses(t *testing.T) {
 	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		_, err := dc.Fork(ctx, "", func(context.Context, *adk.DispatchContext) error { return nil })
@@ -116,14 +116,14 @@ func TestForkRefuses(t *testing.T) {
 	assert.Contains(t, lines, "! dispatchEnd ack 1")
 }
 
-// DET-7: while a seam call waits for its strands nothing can be forked from it.
+// DET-7: while a seam call waits for its strands, no further strand can be forked from it.
 func TestForkWhileJoining(t *testing.T) {
 	returned := make(chan struct{})
 	lines := runTurn(t, executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		defer close(returned)
 		must(dc.Fork(ctx, "forks late", func(ctx context.Context, _ *adk.DispatchContext) error {
 			<-returned
-			for { // the join begins when the body has returned
+			for { // the waiting begins when the body has returned
 				s, err := dc.Fork(ctx, "next", func(context.Context, *adk.DispatchContext) error { return nil })
 				if err != nil {
 					assert.ErrorIs(t, err, adk.E_CONTEXT_ENDED)
@@ -137,7 +137,7 @@ func TestForkWhileJoining(t *testing.T) {
 	assert.Contains(t, lines, "! dispatchEnd ack 1")
 }
 
-// ABT-2, ABT-13: a strand's error that the stage returns is the stage's own.
+// ABT-2, ABT-13: a strand's error that the stage returns counts as the stage's own error.
 func TestStrandErrorEscapes(t *testing.T) {
 	for name, c := range map[string]struct {
 		err    error
@@ -155,8 +155,8 @@ func TestStrandErrorEscapes(t *testing.T) {
 	}
 }
 
-// turnstile lets strands go on one at a time, each until it parks or ends: the
-// least that a scheduler does (DET-6).
+// turnstile lets one strand run at a time, until it parks or ends: the minimum that a scheduler
+// does (DET-6).
 type turnstile struct {
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -172,7 +172,7 @@ func newTurnstile() *turnstile {
 
 func (s *turnstile) Observe(adk.RunInfo) adk.Observer { return s }
 
-// Tell learns of a strand when it is forked, not when its goroutine begins.
+// Tell registers a strand when it is forked, not when its goroutine begins.
 func (s *turnstile) Tell(x *adk.Crossing) {
 	if x.Kind == adk.KindFork && x.Err == nil {
 		s.mu.Lock()
@@ -214,7 +214,7 @@ func (s *turnstile) await(strand int) {
 	delete(s.waiting, strand)
 }
 
-// choose lets the lowest strand that is ready go on.
+// choose lets the ready strand with the lowest number continue.
 func (s *turnstile) choose() {
 	for strand := range 64 {
 		if ready := s.waiting[strand]; ready != nil && ready() {
@@ -225,7 +225,7 @@ func (s *turnstile) choose() {
 	}
 }
 
-// ringing is a clock whose timers fire at once, and end the run's context too.
+// ringing is a clock whose timers fire at once, and also cancel the run's context.
 type ringing struct {
 	handClock
 	cancel context.CancelCauseFunc
@@ -237,8 +237,8 @@ func (c *ringing) AfterFunc(_ time.Duration, fire func()) func() bool {
 	return func() bool { return false }
 }
 
-// DET-2: of two things that wake a strand at once, what was told decides which
-// it was, and not which of them a select takes.
+// DET-2: when two events wake a strand at the same time, the recorded crossing decides which one it
+// was, and not the case that a select chooses.
 func TestWakingDecidesNothing(t *testing.T) {
 	turn := func() []string {
 		ctx, cancel := context.WithCancelCause(context.Background())
@@ -256,8 +256,8 @@ func TestWakingDecidesNothing(t *testing.T) {
 	}
 }
 
-// DET-2, DET-6: with strands one at a time, a turn makes the same crossings on
-// every run, whatever GOMAXPROCS is (the suite runs with -cpu 1,2,8).
+// DET-2, DET-6: when one strand runs at a time, a turn makes the same crossings in every run, whatever
+// GOMAXPROCS is (the suite runs with -cpu 1,2,8).
 func TestTheSameTurnEveryTime(t *testing.T) {
 	turn := func() []string {
 		config := executing(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -282,8 +282,8 @@ func TestTheSameTurnEveryTime(t *testing.T) {
 	}
 }
 
-// DET-7, TOL-3: tools that run in strands at the same time each answer who called
-// them, also where one has ended before the other has answered.
+// DET-7, TOL-3: tools that run concurrently in strands each return to their own caller, also when one
+// has ended before the other has returned.
 func TestToolsInStrands(t *testing.T) {
 	answers := map[string]string{}
 	var mu sync.Mutex
@@ -308,14 +308,14 @@ func TestToolsInStrands(t *testing.T) {
 		if e.ToolName == "b" {
 			close(ended)
 		}
-		<-ended // a has its result, and answers when b has ended
+		<-ended // a has its result, and returns when b has ended
 	}
 	runTurn(t, config, raw)
 	assert.Equal(t, map[string]string{"a": "of a", "b": "of b"}, answers)
 }
 
-// DET-5, DET-6, DET-7: waiting for a strand is told in two lines that name it, with
-// what it gave; on a handle that has ended it is misuse.
+// DET-5, DET-6, DET-7: waiting for a strand is recorded in two lines that name the strand and hold its
+// error. Waiting through a handle that has ended is recorded as misuse.
 func TestWaitingIsTold(t *testing.T) {
 	rec := &recorder{}
 	var kept *adk.Strand

@@ -13,13 +13,13 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// A dispatch inside a dispatch: a sub-agent.
+// These tests are about dispatches within dispatches: sub-agents.
 
-// run is what an executor does.
+// run is the function of an executor.
 type run = func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error
 
-// within is a dispatch of that name from a source, with an executor that does do and
-// then acks if nobody has signalled.
+// within is a dispatch with the given name and source, whose executor calls do and then acks
+// unless the dispatch was signalled.
 func within(source adk.Source, name string, do run) adk.DispatchInput {
 	return adk.DispatchInput{Name: name, Source: source, Executor: adk.Executor{Name: name,
 		Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -30,21 +30,21 @@ func within(source adk.Source, name string, do run) adk.DispatchInput {
 		}}}
 }
 
-// stores is what stores a message of that id.
+// stores returns a function that stores a message with the given id.
 func stores(id string) run {
 	return func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		return dc.Messages().Store(ctx, message(id))
 	}
 }
 
-// acking is an executor that does do and then acks if nobody has signalled.
+// acking is a config whose executor calls do and then acks unless it was signalled.
 func acking(do run) adk.Config {
 	config := newConfig()
 	config.Executor = within(nil, "model", do).Executor
 	return config
 }
 
-// heldAtEnd runs a turn and gives the keys of the messages that it holds at its end.
+// heldAtEnd runs a turn and returns the keys of the messages that it holds at its end.
 func heldAtEnd(t *testing.T, config adk.Config) (keys, lines []string) {
 	t.Helper()
 	var last *adk.TurnContext
@@ -59,8 +59,8 @@ func heldAtEnd(t *testing.T, config adk.Config) (keys, lines []string) {
 	return keys, lines
 }
 
-// DSP-1: whoever has a dispatch context can call a dispatch from it; what that
-// stores is in the caller's set at its ack, and in the turn's at the caller's.
+// DSP-1: any code with a dispatch context can call a dispatch from it. What that dispatch stores is in
+// the caller's set after its ack, and in the turn's set after the caller's ack.
 func TestSubAgentFromEverywhere(t *testing.T) {
 	call := func(ctx context.Context, t *testing.T, dc *adk.DispatchContext) {
 		t.Helper()
@@ -126,7 +126,7 @@ func TestSubAgentFromEverywhere(t *testing.T) {
 	}
 }
 
-// callersOf are the seams that called a seam.
+// callersOf returns the seams that called a seam.
 func callersOf(rec *recorder, seam string) (callers []string) {
 	paths := map[int]string{}
 	for _, x := range rec.crossings() {
@@ -140,9 +140,9 @@ func callersOf(rec *recorder, seam string) (callers []string) {
 	return callers
 }
 
-// DSP-1: a source is a turn's or a dispatch's context that a seam call was given, and
-// nothing else.
-// DET-5: one whose seam call has returned is refused.
+// DSP-1: a source is the context of a turn or a dispatch that a seam call received, and nothing
+// else.
+// DET-5: a source whose seam call has returned is refused.
 func TestSourcesThatAreNone(t *testing.T) {
 	type own struct{ *adk.DispatchContext }
 	type any struct{ adk.Source }
@@ -167,8 +167,8 @@ func TestSourcesThatAreNone(t *testing.T) {
 	}
 }
 
-// DSP-9: a sub-agent begins with copies of what its caller sees, and not of what
-// the turn holds. Its stash and its tools stay its own (STA-6, DSP-13).
+// DSP-9: a sub-agent begins with copies of what its caller sees, which may differ from what the turn
+// holds. Its stash and its tools stay its own (STA-6, DSP-13).
 func TestSubAgentSeesWhatItsCallerSees(t *testing.T) {
 	config := acking(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		must(dc.Messages().Add(message("own")))
@@ -200,9 +200,9 @@ func TestSubAgentSeesWhatItsCallerSees(t *testing.T) {
 	runTurn(t, config, hello)
 }
 
-// DEL-2, DEL-3: what a sub-agent flushes waits with the changes of its caller: the
-// turn gets all of it or, where any dispatch above is nacked or the turn is aborted,
-// nothing. Storage was called once for each.
+// DEL-2, DEL-3: what a sub-agent flushes is queued with the changes of its caller. The turn gets all of
+// it, or nothing if any dispatch above is nacked or the turn is aborted. Either way the storage
+// was called once for each change.
 func TestSubAgentFlushesWithItsCaller(t *testing.T) {
 	nothing := func(*adk.DispatchContext) error { return nil }
 	nack := func(dc *adk.DispatchContext) error { return dc.Nack(errBoom) }
@@ -241,9 +241,9 @@ func TestSubAgentFlushesWithItsCaller(t *testing.T) {
 	}
 }
 
-// DEL-6: with write-behind the obligations of a sub-agent wait for the flush of the
-// outermost dispatch, and are called in the order of the changes; none if that is
-// nacked.
+// DEL-6: with write-behind the obligations of a sub-agent wait for the flush of the outermost dispatch,
+// and are then called in the order of the changes. If that dispatch is nacked none is
+// called.
 func TestWriteBehindWaitsForTheOutermost(t *testing.T) {
 	for name, c := range map[string]struct {
 		end  func(*adk.DispatchContext) error
@@ -270,8 +270,8 @@ func TestWriteBehindWaitsForTheOutermost(t *testing.T) {
 	}
 }
 
-// DEL-6: a change that a sub-agent on a plain goroutine flushes while the flush of its
-// caller is under way is persisted with it.
+// DEL-6: a change that a sub-agent on a plain goroutine flushes during the flush of its caller is
+// persisted with the caller's.
 func TestFlushDuringAFlush(t *testing.T) {
 	release, flushed := make(chan struct{}), make(chan struct{})
 	store := &book{answer: func(_ context.Context, _ adk.Scope, call string) error {
@@ -299,8 +299,8 @@ func TestFlushDuringAFlush(t *testing.T) {
 	assert.Equal(t, []string{"messages.store a", "messages.store b"}, store.all())
 }
 
-// SIG-4: the tool calls that a sub-agent stored count in its caller once they are
-// flushed to it, and not before.
+// SIG-4: the tool calls that a sub-agent stored count in its caller after they are flushed to it,
+// and not before.
 func TestFlushedToolCallsCount(t *testing.T) {
 	checksum := toolCall("c", "echo").Checksum()
 	runTurn(t, acking(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -321,9 +321,9 @@ func TestFlushedToolCallsCount(t *testing.T) {
 	}), hello)
 }
 
-// DSP-7: each failed dispatch is one error event; a caller that returns the error has
-// failed itself.
-// TOL-3: a tool that returns it has failed, and the executor goes on.
+// DSP-7: each failed dispatch emits one error event. A caller that returns the error fails
+// itself.
+// TOL-3: a tool that returns the error fails, and the executor goes on.
 func TestSubAgentThatFails(t *testing.T) {
 	failing := func(context.Context, *adk.DispatchContext, *adk.Helpers) error { return errBoom }
 	for name, c := range map[string]struct {
@@ -358,8 +358,8 @@ func TestSubAgentThatFails(t *testing.T) {
 	}
 }
 
-// ABT-11, ABT-12: a sub-agent whose own context is done when it is called runs
-// nothing; one whose context ends later fails. Neither aborts the turn.
+// ABT-11, ABT-12: a sub-agent whose own context has ended before the call runs nothing. If the context
+// ends later, the sub-agent fails. Neither aborts the turn.
 func TestSubAgentWithItsOwnContext(t *testing.T) {
 	errLate := errors.New("no time left")
 	lines := runTurn(t, acking(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -387,8 +387,8 @@ func TestSubAgentWithItsOwnContext(t *testing.T) {
 	assert.Empty(t, with(facts(lines), "cancel"))
 }
 
-// ABT-12, ABT-5: an abort in a sub-agent of a sub-agent is the turn's, with its
-// reason; each dispatch above ends as aborted, without an error.
+// ABT-12, ABT-5: an abort in a sub-agent of a sub-agent aborts the turn, with its reason. Each dispatch
+// above ends as aborted, without an error.
 func TestAbortInASubAgent(t *testing.T) {
 	lines := runTurn(t, acking(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		end, err := adk.Dispatch(ctx, within(dc, "middle", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -407,8 +407,8 @@ func TestAbortInASubAgent(t *testing.T) {
 	assert.Empty(t, with(events(lines), "error"))
 }
 
-// DSP-1, ABT-11: what runs in a dispatch that user code calls is given the context
-// that it was called with: its values and its deadline.
+// DSP-1, ABT-11: the code in a dispatch gets a context derived from the one that Dispatch was called
+// with, with its values and its deadline.
 func TestSubAgentKeepsItsCallersContext(t *testing.T) {
 	type key struct{}
 	deadline := time.Now().Add(time.Hour)
@@ -456,8 +456,8 @@ func TestSubAgentKeepsItsCallersContext(t *testing.T) {
 	assert.Equal(t, 6, seen)
 }
 
-// DSP-1, EVT-5: what a dispatch that user code called tells bears its name; the
-// turn's own has none. DispatchStart says whose sub-agent it is.
+// DSP-1, EVT-5: the events of a dispatch that user code called have its name, and those of the turn's own
+// dispatch have none. DispatchStart also names the calling dispatch.
 func TestEventsBearTheDispatchsName(t *testing.T) {
 	var got []string
 	say := func(kind string, o adk.Origin) {
@@ -513,8 +513,8 @@ func TestEventsBearTheDispatchsName(t *testing.T) {
 	}, got)
 }
 
-// DSP-5, EVT-5: the error of a dispatch that was nacked at the end of an iteration is
-// of that iteration.
+// DSP-5, EVT-5: the error event of a dispatch that was nacked at the end of an iteration holds
+// that iteration.
 func TestErrorSaysItsIteration(t *testing.T) {
 	for place, label := range map[string]string{"executor": adk.LabelExecutor, "output": adk.LabelDispatchOutput} {
 		t.Run(place, func(t *testing.T) {
@@ -539,8 +539,8 @@ func TestErrorSaysItsIteration(t *testing.T) {
 	}
 }
 
-// DSP-1, DET-7: sub-agents side by side, each in a strand, flush whole and in the
-// order in which they ended.
+// DSP-1, DET-7: each of several sub-agents in concurrent strands flushes as a whole, in the order in which
+// they ended.
 func TestSubAgentsSideBySide(t *testing.T) {
 	names := []string{"a", "b", "c", "d"}
 	for range 20 {
@@ -568,8 +568,8 @@ func TestSubAgentsSideBySide(t *testing.T) {
 	}
 }
 
-// DSP-1, DSP-10: in a standalone dispatch a sub-agent works with what that was
-// given, its refusal of gates included, and drains with it to nowhere (DEL-5).
+// DSP-1, DSP-10: in a standalone dispatch a sub-agent uses what the dispatch was given, also its refusal
+// of gates, and its changes are flushed to no turn (DEL-5).
 func TestSubAgentOfADispatchAlone(t *testing.T) {
 	store, heard := &book{}, 0
 	in := within(nil, "alone", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -591,8 +591,8 @@ func TestSubAgentOfADispatchAlone(t *testing.T) {
 	assert.Equal(t, 2, heard)
 }
 
-// DSP-9, DET-6: a dispatch takes its copies in the step that tells its call: what a
-// strand beside it does before that step is seen.
+// DSP-9, DET-6: a dispatch takes its copies in the step that records its call. Changes that a concurrent
+// strand makes before that step are in the copies.
 func TestDispatchCopiesInItsStep(t *testing.T) {
 	var caller *adk.DispatchContext
 	var at, strand int

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// PRM-1: counted once per encoding, safely, and equal to the function.
+// PRM-1: a text is counted once for each encoding, safely in several goroutines, with the result of EstimateTokens.
 func TestTokenizableCountsConcurrently(t *testing.T) {
 	text := Text("the same text, counted from many goroutines")
 	want := map[Encoding]int{}
@@ -29,8 +29,8 @@ func TestTokenizableCountsConcurrently(t *testing.T) {
 	wg.Wait()
 }
 
-// PRM-1: a count that was taken costs nothing the next time, and a text that
-// nobody counts is one allocation.
+// PRM-1: counting a text a second time allocates nothing, and a text that is never counted is one
+// allocation.
 func TestTokenizableIsCheap(t *testing.T) {
 	text := Text("counted once")
 	text.EstimateTokens(EncodingClaude)
@@ -40,7 +40,7 @@ func TestTokenizableIsCheap(t *testing.T) {
 	_ = sink
 }
 
-// PRM-1: the text comes back from every form of it.
+// PRM-1: the text is restored from each of its forms.
 func TestTokenizableIsARecord(t *testing.T) {
 	var record Record = NewTokenizable(`a <b> & "c"`)
 	data, err := record.MarshalJSON()

@@ -29,7 +29,7 @@ func mustTool(t testing.TB, init ToolInit) *Tool {
 	return tool
 }
 
-// TOL-1: every field reads back, and the zero values are the defaults.
+// TOL-1: every field can be read back, and zero values select the defaults.
 func TestNewToolKeepsItsFields(t *testing.T) {
 	plain := mustTool(t, toolInit("weather"))
 	assert.Equal(t, "weather", plain.Name())
@@ -54,7 +54,7 @@ func TestNewToolKeepsItsFields(t *testing.T) {
 	assert.Equal(t, CollisionKeep, full.OnCollision())
 	assert.Equal(t, EffectReads, full.Effect())
 
-	// Immutable: neither what was given nor what is handed out is held.
+	// A tool is immutable: it shares nothing with the values it was given, or with those it returns.
 	init.Meta["scope"].(map[string]any)["roles"] = "none"
 	full.Meta()["scope"] = "none"
 	full.InputSchema()[0] = 'x'
@@ -75,7 +75,7 @@ func TestNewToolKeepsItsFields(t *testing.T) {
 	assert.False(t, found)
 }
 
-// TOL-1: construction fails once and names every bad field.
+// TOL-1: NewTool fails with one error that names every invalid field.
 func TestNewToolNamesEveryBadField(t *testing.T) {
 	_, err := NewTool(ToolInit{
 		InputSchema: json.RawMessage(`{"type":"string"}`), OnCollision: "maybe", Effect: "none",
@@ -87,7 +87,7 @@ func TestNewToolNamesEveryBadField(t *testing.T) {
 	}
 }
 
-// TOL-1: the schema is one, and of an object.
+// TOL-1: NewTool refuses a schema that is invalid or does not describe an object.
 func TestNewToolRefusesOtherSchemas(t *testing.T) {
 	for _, raw := range []string{``, `{`, `null`, `true`, `[]`, `{}`, `{"type":"array"}`, `{"type":"object","properties":4}`, `{"type":"object","$ref":"#"}`} {
 		init := toolInit("weather")
@@ -99,7 +99,7 @@ func TestNewToolRefusesOtherSchemas(t *testing.T) {
 	}
 }
 
-// TOL-2: defaults are filled on a copy and nothing is converted.
+// TOL-2: defaults are filled in on a copy, and no value is converted.
 func TestValidateFillsDefaults(t *testing.T) {
 	tool := mustTool(t, toolInit("weather"))
 	given := map[string]any{"city": "Rome"}
@@ -112,7 +112,7 @@ func TestValidateFillsDefaults(t *testing.T) {
 	assert.ErrorIs(t, err, E_INVALID_TOOL_ARGS)
 }
 
-// TOL-2: every offending path, sorted, and never a value; unknown keys are
+// TOL-2: the error names every invalid path, sorted, and never a value. Unknown keys are
 // refused.
 func TestValidateNamesEveryPath(t *testing.T) {
 	tool := mustTool(t, toolInit("weather"))
@@ -124,7 +124,7 @@ func TestValidateNamesEveryPath(t *testing.T) {
 	assert.EqualError(t, err, "E_INVALID_TOOL_ARGS: /city: required")
 }
 
-// TOL-2: what validates is what is shown, closed where properties are listed.
+// TOL-2: the schema that is shown is the one that validates. It is closed where properties are listed.
 func TestDescribeShowsTheEffectiveSchema(t *testing.T) {
 	for name, c := range map[string]struct{ given, want string }{
 		"listed":      {`{"type":"object","properties":{}}`, `{"additionalProperties":false,"properties":{},"type":"object"}`},
@@ -147,7 +147,7 @@ func TestDescribeShowsTheEffectiveSchema(t *testing.T) {
 	}
 }
 
-// TOL-2: a closed combination takes the keys of all its parts and no other.
+// TOL-2: a closed combination accepts the keys of all its parts and no others.
 func TestValidateClosedCombination(t *testing.T) {
 	init := toolInit("weather")
 	init.InputSchema = json.RawMessage(`{"type":"object","properties":{"a":true},"allOf":[{"properties":{"b":true}}]}`)
@@ -158,7 +158,7 @@ func TestValidateClosedCombination(t *testing.T) {
 	assert.EqualError(t, err, "E_INVALID_TOOL_ARGS: /c: unevaluatedProperties")
 }
 
-// TOL-1: a copy with another handler is the same tool to everyone who looks.
+// TOL-1: a copy with another handler has the same digest as the tool.
 func TestWithHandler(t *testing.T) {
 	tool := mustTool(t, toolInit("weather"))
 	fake := tool.WithHandler(answer("fake"))
@@ -173,7 +173,7 @@ func TestWithHandler(t *testing.T) {
 	assert.ErrorContains(t, err, "no handler")
 }
 
-// DET-8: the JSON of a tool is fixed, and reads back to the same bytes.
+// DET-8: the JSON of a tool is fixed, and parses back to a tool with the same bytes.
 func TestToolIsARecord(t *testing.T) {
 	init := toolInit("weather")
 	init.Meta = map[string]any{"z": int64(1) << 60, "a": 1.5, "s": "<&>", "u": uint64(math.MaxUint64)}
@@ -229,7 +229,7 @@ func TestTypedTool(t *testing.T) {
 	assert.EqualError(t, err, "E_INVALID_TOOL_ARGS: /city: required; /days: type, want integer; /more: additionalProperties")
 }
 
-// TOL-1: a typed tool fails as any other.
+// TOL-1: a typed tool fails with the same errors as any other.
 func TestTypedToolRefuses(t *testing.T) {
 	_, err := NewTypedTool[forecastArgs](ToolInit{Name: "forecast", Description: "tells"}, nil)
 	require.ErrorIs(t, err, E_INVALID_INITIAL_TOOL_VALUE)
@@ -242,7 +242,7 @@ func TestTypedToolRefuses(t *testing.T) {
 	assert.ErrorIs(t, err, E_INVALID_INITIAL_TOOL_VALUE)
 }
 
-// Around stands in the place of the handler, and the tool stays what it is.
+// Around runs a function instead of the handler; otherwise the tool stays the same.
 func TestAround(t *testing.T) {
 	tool := mustTool(t, toolInit("weather"))
 	around := tool.Around(func(ctx context.Context, dc *DispatchContext, args map[string]any, inner ToolHandler) (ToolResult, error) {

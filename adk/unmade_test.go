@@ -14,12 +14,12 @@ import (
 	"github.com/adkreplay/adkreplay/internal/plain"
 )
 
-// What the types of the package cannot keep out, and no trace could give back:
-// records that no constructor made, strangers that embed a member of a union, and
-// missing contexts. Each is refused where it comes in, and nothing is told of it.
+// These tests pass values that the package's types cannot keep out and that no trace could restore:
+// records that no constructor made, foreign types that embed a member of a union, and nil
+// contexts. Each is refused where it is passed in, and is not recorded.
 
-// inExecutor runs a turn whose executor makes the operations of run, and expects
-// that nothing but the executor's call and the ack is told between them.
+// inExecutor runs a turn whose executor calls run, and checks that no crossing is recorded between
+// the executor's call and its ack.
 func inExecutor(t *testing.T, run func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers)) {
 	t.Helper()
 	lines := runTurn(t, executing(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -38,7 +38,7 @@ func inExecutor(t *testing.T, run func(ctx context.Context, dc *adk.DispatchCont
 	assert.Equal(t, from+1, to, "%q", lines)
 }
 
-// strangers are results that embed a member of the union, and so have its methods.
+// strangers are results that embed a member of the union, and therefore have its methods.
 func strangers() []adk.ToolResult {
 	return []adk.ToolResult{
 		struct{ *adk.Tokenizable }{adk.Text("x")}, struct{ *adk.Tokenizable }{}, &struct{ adk.Bytes }{adk.Bytes("x")},
@@ -51,7 +51,7 @@ func emptyPicture() *adk.Media {
 	return picture("p", adk.MediaBytes(nil).Open)
 }
 
-// TOL-5: embedding a member makes no further one, wherever a result comes in.
+// TOL-5: a type that embeds a member of the union is not a member, wherever a result is passed in.
 func TestResultsAreClosed(t *testing.T) {
 	for _, stranger := range strangers() {
 		t.Run(fmt.Sprintf("%T", stranger), func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestResultsAreClosed(t *testing.T) {
 	}
 }
 
-// refuses holds one collection to refusing what is no record.
+// refuses checks that a collection refuses values that are not records.
 func refuses[T interface {
 	comparable
 	adk.Record
@@ -89,7 +89,7 @@ func refuses[T interface {
 	assert.Zero(t, set.Len())
 }
 
-// RUN-12, TOL-6, PRM-8: what no constructor made is refused as nil is, at every
+// RUN-12, TOL-6, PRM-8: a record that no constructor made is refused like nil, on every
 // handle.
 func TestUnmadeRecordsAreRefused(t *testing.T) {
 	inExecutor(t, func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) {
@@ -118,7 +118,7 @@ func TestUnmadeRecordsAreRefused(t *testing.T) {
 	})
 }
 
-// RUN-3, DSP-12, RUN-4: the same in a config and in what a run is given.
+// RUN-3, DSP-12, RUN-4: the same holds in a config and in the input of a run.
 func TestUnmadeInputIsRefused(t *testing.T) {
 	config := newConfig()
 	config.Tools = []*adk.Tool{{}}
@@ -139,7 +139,7 @@ func TestUnmadeInputIsRefused(t *testing.T) {
 	assert.ErrorContains(t, err, "Instructions[0] is not valid UTF-8 from byte 1 on")
 }
 
-// RUN-13: a storage that gives a record that no constructor made has failed.
+// RUN-13: a storage fails if it returns a record that no constructor made.
 func TestUnmadeRecordsAreNotFetched(t *testing.T) {
 	storage := (&book{}).storage()
 	storage.Messages = &benchStore[*adk.Message]{kept: []*adk.Message{message("m"), {}}}
@@ -157,7 +157,7 @@ func TestUnmadeRecordsAreNotFetched(t *testing.T) {
 	runTurn(t, config, hello)
 }
 
-// STA-3, DET-8: in plain data, which takes every value, what is no record is opaque.
+// STA-3, DET-8: plain data accept every value; one that only looks like a record is opaque there.
 func TestUnmadeRecordsAreNotPlain(t *testing.T) {
 	for _, v := range []any{&adk.Message{}, &adk.Memory{}, &adk.Retrievable{}, &adk.Thought{}, &adk.ToolCall{}, &adk.Tool{}, &adk.Media{},
 		(*adk.Message)(nil), struct{ *adk.Message }{message("m")}, &struct{ *adk.Tool }{}, struct{ adk.Record }{message("m")}} {
@@ -170,7 +170,7 @@ func TestUnmadeRecordsAreNotPlain(t *testing.T) {
 	assert.Empty(t, plain.OpaquePaths(message("m")))
 }
 
-// DET-1, GAT-5: every operation that takes a context says so where there is none.
+// DET-1, GAT-5: every operation that takes a context returns an error for a nil context.
 func TestNilContexts(t *testing.T) {
 	var none context.Context
 	nothing := func(context.Context, *adk.DispatchContext) error { return nil }
@@ -195,13 +195,13 @@ func TestNilContexts(t *testing.T) {
 	config.TurnInput = []adk.TurnMiddleware{{Name: "m", Run: func(_ context.Context, tc *adk.TurnContext, next adk.Next) error {
 		_, err := tc.Fork(none, "s", func(context.Context, *adk.TurnContext) error { return nil })
 		assert.ErrorContains(t, err, "the context is nil")
-		next(none) // means its own (PIP-2)
+		next(none) // nil means the middleware's own context (PIP-2)
 		return nil
 	}}}
 	assert.Contains(t, runTurn(t, config, hello), "! dispatchEnd ack 1")
 }
 
-// TOL-4: arguments that NewArguments did not make are none.
+// TOL-4: Arguments that NewArguments did not make are refused.
 func TestZeroArguments(t *testing.T) {
 	inExecutor(t, func(_ context.Context, _ *adk.DispatchContext, _ *adk.Helpers) {
 		_, err := adk.NewToolCall(adk.ToolCallInit{ID: "c", Tool: "t", Args: &adk.Arguments{}, Results: adk.Text("x"), CreatedAt: noon, UpdatedAt: noon, CompletedAt: noon})

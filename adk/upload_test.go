@@ -10,8 +10,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// WLD-3: an upload is told once what it asks is known, and nothing of it before; its end
-// is told as that of any ask.
+// WLD-3: an upload is recorded once its request is known, and nothing of it before. Its end is recorded
+// like that of any ask.
 func TestUpload(t *testing.T) {
 	var late *adk.Exchange
 	lines := asking(t, nil, func(ctx context.Context, _ *adk.DispatchContext) {
@@ -28,12 +28,12 @@ func TestUpload(t *testing.T) {
 		late = adk.OpenUpload(ctx, "files")
 	})
 	assert.Equal(t, []string{`ask files {"a":1} writes`, `piece "stored"`, "done", `ask files {"$unheld":"boom"}`, "done E_CONTEXT_ENDED"}, lines)
-	late.Asked(json.RawMessage(`"after the call"`), nil) // tells nothing, and disturbs nobody
+	late.Asked(json.RawMessage(`"after the call"`), nil) // records nothing and does no harm
 	late.Done(nil, nil)
 }
 
-// WLD-3, WLD-5, WLD-6: there is no upload where the request has to be known first, or
-// nobody is told.
+// WLD-3, WLD-5, WLD-6: OpenUpload returns nil where the request has to be known first, or where nothing
+// is recorded.
 func TestNoUpload(t *testing.T) {
 	assert.Nil(t, adk.OpenUpload(context.Background(), "files"), "no handle")
 	asking(t, func(config *adk.Config) {

@@ -10,7 +10,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/allocs"
 )
 
-// counted is an instruction that counts how often its digest is asked for.
+// counted is an instruction that counts the calls of its Digest method.
 type counted struct {
 	*Tokenizable
 	asked *int
@@ -18,9 +18,9 @@ type counted struct {
 
 func (c counted) Digest() Digest { *c.asked++; return c.Tokenizable.Digest() }
 
-// DET-8, DSP-9: a state of a turn that grows costs what is new, and so does one of each
-// dispatch that begins with a copy of it. Twice as many records, with a state after each,
-// have twice as many digests hashed.
+// DET-8, DSP-9: the cost of a state of a growing turn depends only on what is new in it, and so does the
+// cost of a state of each dispatch that begins with a copy. Twice as many records, with a state after
+// each, hash twice as many digests.
 func TestStatesCostWhatIsNew(t *testing.T) {
 	hashed := func(records int) float64 {
 		asked, v := 0, beginning("prompt", nil, nil, nil)
@@ -37,9 +37,9 @@ func TestStatesCostWhatIsNew(t *testing.T) {
 	assert.InDelta(t, 2, hashed(2_000)/hashed(1_000), 0.1)
 }
 
-// DSP-9, STA-6: a dispatch begins with copies of a history and a stash of any length at the
-// same cost, with what it looks up, adds, sets and tells the state of; and so does one that
-// it calls.
+// DSP-9, STA-6: a dispatch costs the same whatever the length of the history and stash that it copies,
+// including its lookups, additions, changes and states. The same holds for a dispatch that it
+// calls.
 func TestDispatchesOnLongHistoriesCostTheSame(t *testing.T) {
 	of := func(length int) (bytes uint64) {
 		v, kept := beginning("prompt", nil, nil, nil), map[string]any{}
@@ -72,10 +72,10 @@ func TestDispatchesOnLongHistoriesCostTheSame(t *testing.T) {
 	}
 	short, long := of(2_000), of(8_000)
 	t.Logf("%d and %d bytes a dispatch", short, long)
-	assert.Less(t, long, short+2800) // some nodes more on the way down
+	assert.Less(t, long, short+2800) // some more nodes on the path to a record
 }
 
-// DET-8: what is asked for at each state allocates nothing, however much there is.
+// DET-8: asking for a state again allocates almost nothing, however many records there are.
 func TestStatesAllocateNothing(t *testing.T) {
 	v := beginning("prompt", []string{"be kind"}, map[string]any{"a": 1}, nil)
 	for i := range 1000 {

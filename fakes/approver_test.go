@@ -12,7 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// GAT-1, GAT-4: a listener may settle a gate as it opens.
+// GAT-1, GAT-4: a listener may settle a gate while it handles the gate's open event.
 func TestApprover(t *testing.T) {
 	risky := errors.New("too risky")
 	approver := fakes.NewApprover(map[string]fakes.Answer{

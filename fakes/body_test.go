@@ -10,8 +10,8 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// CAS-2: a conversation comes back from its file with the bytes that it had, also those
-// that are no text.
+// CAS-2: a conversation that is read from its file has the same bytes as before, also where they
+// are not text.
 func TestConversationKeepsBytes(t *testing.T) {
 	for _, body := range []string{"", "Ærlig talt?\r\n\x00<&>", "\xff\x00\xc3", "a\xe2\x80"} {
 		c := fakes.Conversation{Source: "s", Interactions: []fakes.Interaction{{

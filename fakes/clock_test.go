@@ -9,7 +9,7 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// DET-1: time stands until it is moved, and moves through its timers in order.
+// DET-1: time stands still until it is moved, and moving it fires timers in order.
 func TestClockFiresInOrder(t *testing.T) {
 	clock := fakes.NewClock()
 	if !clock.Now().Equal(fakes.Epoch) {
@@ -42,9 +42,9 @@ func TestClockFiresInOrder(t *testing.T) {
 	}
 }
 
-// DET-1: each reading of a ticking clock is a tick later, and nothing else moves it;
-// a timer that came due meanwhile fires when time is moved, and not at an earlier
-// time than it is.
+// DET-1: each reading of a ticking clock is one tick later, and nothing else moves it. A timer that
+// became due meanwhile fires when the clock is next moved, and never at an earlier time than
+// its own.
 func TestTickingClock(t *testing.T) {
 	clock := fakes.NewTickingClock(time.Second)
 	var heard []time.Duration

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// SSE-1: replies go out event by event, whatever their lines end with.
+// SSE-1: replies are sent event by event, whichever line endings they use.
 func TestSplitEvents(t *testing.T) {
 	for name, want := range map[string][]string{
 		"nothing":          nil,

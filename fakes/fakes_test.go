@@ -11,7 +11,7 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// transcript is a probe that writes down what it is told, a line a crossing.
+// transcript is a probe that writes one line for each crossing.
 type transcript struct {
 	mu    sync.Mutex
 	lines []string
@@ -44,7 +44,7 @@ func (t *transcript) String() string {
 	return strings.Join(t.lines, "\n")
 }
 
-// heard is what the listeners of a run heard of its end.
+// heard is what the listeners of a run received about its end.
 type heard struct {
 	events []string
 	status string
@@ -52,7 +52,7 @@ type heard struct {
 	errors []*adk.Error
 }
 
-// play runs one turn of a config and fails the test when it cannot begin.
+// play runs one turn of a config and fails the test when the turn cannot begin.
 func play(t *testing.T, ctx context.Context, c adk.Config) *heard {
 	t.Helper()
 	runner, err := adk.NewRunner(c)
@@ -82,7 +82,7 @@ func play(t *testing.T, ctx context.Context, c adk.Config) *heard {
 	return &h
 }
 
-// config is a config of a script, a storage and tools, with everything virtual.
+// config is a config with a script, a storage and tools, and a virtual clock and ids.
 func config(script fakes.Script, storage *fakes.Storage, tools ...*adk.Tool) adk.Config {
 	return adk.Config{
 		Executor: script.Executor("model"), Storage: storage.Storage(), Tools: tools,
@@ -90,7 +90,7 @@ func config(script fakes.Script, storage *fakes.Storage, tools ...*adk.Tool) adk
 	}
 }
 
-// keys are the keys of records, in order.
+// keys returns the keys of records, in order.
 func keys[T adk.Record](records []T) string {
 	all := make([]string, len(records))
 	for i, r := range records {

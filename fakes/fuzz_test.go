@@ -11,8 +11,8 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// FuzzReadConversation reads any conversation: what it takes has an interaction, and is
-// the same when it is written and read.
+// FuzzReadConversation reads any conversation: an accepted one has an interaction, and is the
+// same when it is written and read again.
 func FuzzReadConversation(f *testing.F) {
 	f.Add([]byte(`{"source":"x","interactions":[{"request":{"method":"POST","url":"https://a.example/v1","body":"{}"},"response":{"status":200,"contentType":"text/event-stream","body":"data: x\n\n"}}]}`))
 	f.Add([]byte(`{"interactions":[]}`))

@@ -10,7 +10,7 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// A script logs as an executor does. (HLP-6)
+// HLP-6: a script logs as an executor does.
 func TestLogStep(t *testing.T) {
 	var heard []adk.LogEvent
 	in := adk.DispatchInput{

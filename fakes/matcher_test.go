@@ -12,7 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// said is what a transport answers to a request, or its error.
+// said returns what a transport answers to a request, or its error.
 func said(t *testing.T, transport *fakes.Transport, method, url, body string, headers ...string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -30,7 +30,7 @@ func said(t *testing.T, transport *fakes.Transport, method, url, body string, he
 	return string(answer)
 }
 
-// CAS-3: the first that fits and has not been used answers, and nothing else.
+// CAS-3: the first unused interaction whose matcher fits answers, and no other.
 func TestMatchers(t *testing.T) {
 	answer := func(body string, when *fakes.Matcher) fakes.Interaction {
 		return fakes.Interaction{Response: fakes.Reply{Body: body}, When: when}
@@ -69,8 +69,8 @@ func TestMatchers(t *testing.T) {
 	}
 }
 
-// CAS-3: one that was used is gone, but for one that is reusable, and an error says what is
-// left.
+// CAS-3: an interaction can be used once, unless it is reusable. The error for a request without an answer
+// lists what is left.
 func TestMatchersAreUsedUp(t *testing.T) {
 	once, again := &fakes.Matcher{URL: "/once"}, &fakes.Matcher{Method: "GET", URL: "/again", Reusable: true}
 	transport := fakes.NewTransport(fakes.Conversation{Interactions: []fakes.Interaction{
@@ -84,7 +84,7 @@ func TestMatchersAreUsedUp(t *testing.T) {
 	assert.Len(t, transport.Requests(), 6)
 }
 
-// CAS-3: in order, a request that differs is answered and told by its paths.
+// CAS-3: in recorded order, a request that differs is answered, and its differences are reported by path.
 func TestDifferences(t *testing.T) {
 	recorded := func(method, url, body string) fakes.Interaction {
 		return fakes.Interaction{Request: fakes.ProviderRequest{Method: method, URL: url, Body: body}, Response: fakes.Reply{Body: "A", Headers: http.Header{"retry-after": {"1"}}}}
@@ -110,7 +110,7 @@ func TestDifferences(t *testing.T) {
 	}, transport.Differences())
 }
 
-// A reply's headers go out, from a server and from a transport.
+// The headers of a reply are sent, both by a server and by a transport.
 func TestReplyHeaders(t *testing.T) {
 	conversation := fakes.Converse(fakes.Reply{Status: 429, ContentType: "application/json", Headers: http.Header{"retry-after": {"7"}}, Body: "{}"})
 	provider := fakes.NewProvider(conversation)

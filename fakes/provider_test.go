@@ -15,7 +15,7 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// ask posts a body to a provider and gives what it answers.
+// ask posts a body to a provider and returns the answer.
 func ask(t *testing.T, p *fakes.Provider, body string) (status int, contentType, answer string) {
 	t.Helper()
 	response, err := http.Post(p.URL()+"/v1/chat/completions", "application/json", strings.NewReader(body))
@@ -51,7 +51,7 @@ func TestProviderServesInOrder(t *testing.T) {
 	}
 }
 
-// What is streamed can be put together again, fragment by fragment.
+// A streamed reply can be put together again, fragment by fragment.
 func TestProviderStreams(t *testing.T) {
 	p := fakes.NewProvider(fakes.Converse(
 		fakes.StreamReply("It ", "rains."),
@@ -75,7 +75,7 @@ func TestProviderStreams(t *testing.T) {
 	}
 }
 
-// collect puts a stream together.
+// collect puts a streamed reply together.
 func collect(t *testing.T, body string) (text, call, finish string) {
 	t.Helper()
 	lines := bufio.NewScanner(strings.NewReader(body))
@@ -156,7 +156,7 @@ func TestReadConversationRefuses(t *testing.T) {
 	}
 }
 
-// A provider that was closed refuses at once, also where it had hardly begun.
+// A closed provider refuses connections at once, also when it was closed right after it began.
 func TestClosedProviderRefuses(t *testing.T) {
 	for range 50 {
 		p := fakes.NewProvider(fakes.Converse(fakes.StreamReply("Hello.")))
@@ -169,8 +169,8 @@ func TestClosedProviderRefuses(t *testing.T) {
 	}
 }
 
-// A scripted model answers in the form that it is asked in; a reply that somebody has changed goes
-// out as it is, and so does every one where no API is known.
+// A scripted model answers in the form of the API that it is asked through. A reply that a test has changed is
+// sent unchanged, and so is every reply to an unknown API.
 func TestScriptedRepliesTakeTheFormAsked(t *testing.T) {
 	changed := fakes.StreamReply("Hello.")
 	changed.Body += ": the end\n\n"

@@ -15,7 +15,7 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// strands is a step that forks a strand for each name and waits for all.
+// strands is a step that forks a strand for each name and waits for all of them.
 func strands(body func(ctx context.Context, dc *adk.DispatchContext, name string) error, names ...string) fakes.Step {
 	return fakes.Do(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		var all []*adk.Strand
@@ -62,8 +62,8 @@ func busy() adk.Config {
 	return adk.Config{Executor: script.Executor("model"), Storage: storage.Storage(), Tools: []*adk.Tool{tool.Tool()}}
 }
 
-// DET-2: a turn whose strands run one at a time makes the same crossings in the
-// same order, on any number of processors.
+// DET-2: a turn whose strands run one at a time makes the same crossings in the same order, on
+// any number of processors.
 func TestSchedulerIsDeterministic(t *testing.T) {
 	for name, order := range map[string]fakes.Order{
 		"in order": fakes.RunInOrder(), "round robin": fakes.RoundRobin(), "seeded": fakes.Seeded(7),
@@ -91,11 +91,11 @@ func TestSchedulerIsDeterministic(t *testing.T) {
 	}
 }
 
-// everyOrder calls run once for each order there is, depth first, and tells how
-// many there were.
+// everyOrder calls run once for each possible order, depth first, and returns how many there
+// were.
 func everyOrder(t *testing.T, limit int, run func(order fakes.Order)) (runs int) {
 	t.Helper()
-	var path, width []int // the choices of this run, and how many there were
+	var path, width []int // the choices of this run, and between how many strands each was
 	for {
 		step := 0
 		run(fakes.Pick(func(c fakes.Choice) int {
@@ -121,8 +121,8 @@ func everyOrder(t *testing.T, limit int, run func(order fakes.Order)) (runs int)
 	}
 }
 
-// DET-6: the begin of an operation is where a scheduler decides, so an explorer
-// reaches every order.
+// DET-6: a scheduler chooses at the begin of each operation, so exploring its choices reaches
+// every order.
 func TestSchedulerReachesEveryPermutation(t *testing.T) {
 	reached := map[string]bool{}
 	runs := everyOrder(t, 5000, func(order fakes.Order) {
@@ -141,7 +141,7 @@ func TestSchedulerReachesEveryPermutation(t *testing.T) {
 	}
 }
 
-// DET-1: strands wake in the order of virtual time, and none of it is real.
+// DET-1: strands wake in the order of virtual time, and no real time passes.
 func TestSchedulerMovesTime(t *testing.T) {
 	storage := fakes.NewStorage()
 	waits := map[string]time.Duration{"a": 3 * time.Hour, "b": time.Hour, "c": 2 * time.Hour}
@@ -163,7 +163,7 @@ func TestSchedulerMovesTime(t *testing.T) {
 	}
 }
 
-// GAT-8: a gate's timeout runs on the runner's clock.
+// GAT-8: the timeout of a gate runs on the runner's clock.
 func TestSchedulerTimesGatesOut(t *testing.T) {
 	c := fakes.Deterministic(config(fakes.Script{{fakes.WaitFor(adk.Gate{ID: "g", Reason: "go on?", Timeout: 24 * time.Hour})}}, fakes.NewStorage()))
 	h := play(t, t.Context(), c)
@@ -175,7 +175,7 @@ func TestSchedulerTimesGatesOut(t *testing.T) {
 	}
 }
 
-// A timer may settle a gate: what fires tells crossings of its own.
+// A timer may settle a gate: the code that a timer calls makes crossings of its own.
 func TestSchedulerTimerSettlesGate(t *testing.T) {
 	clock := fakes.NewClock()
 	c := config(fakes.Script{{fakes.WaitFor(adk.Gate{ID: "g", Reason: "go on?"}), fakes.Ack()}}, fakes.NewStorage())
@@ -196,8 +196,8 @@ func TestSchedulerTimerSettlesGate(t *testing.T) {
 	}
 }
 
-// When nobody can go on and no timer is pending, a run waits for the outside:
-// here for gates that another goroutine settles, and for a cancel.
+// When no strand can continue and no timer is pending, a run waits for events from outside: here for
+// gates that another goroutine settles, and for a cancellation.
 func TestSchedulerWaitsForTheOutside(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	gates := make(chan *adk.TurnGate, 2)
@@ -235,7 +235,7 @@ func TestSchedulerWaitsForTheOutside(t *testing.T) {
 	}
 }
 
-// A strand that aborts the turn wakes one that waits for it.
+// A strand that aborts the turn wakes another strand that is waiting.
 func TestSchedulerStrandAborts(t *testing.T) {
 	reason := errors.New("no more")
 	c := fakes.Deterministic(config(fakes.Script{{strands(func(ctx context.Context, dc *adk.DispatchContext, name string) error {
@@ -249,8 +249,8 @@ func TestSchedulerStrandAborts(t *testing.T) {
 	}
 }
 
-// RUN-11: what uses the helpers of another strand, or a plain goroutine, is let
-// through; nothing hangs.
+// RUN-11: a strand that uses another strand's helpers, or a plain goroutine, is let through by the
+// scheduler, and nothing hangs.
 func TestSchedulerLetsStrangersThrough(t *testing.T) {
 	for name, order := range map[string]fakes.Order{"in order": nil, "round robin": fakes.RoundRobin()} {
 		t.Run(name, func(t *testing.T) {
@@ -258,7 +258,7 @@ func TestSchedulerLetsStrangersThrough(t *testing.T) {
 				fakes.Do(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 					s, err := dc.Fork(ctx, "talks", func(ctx context.Context, _ *adk.DispatchContext) error {
 						h.Log(adk.LevelInfo, "test", "from a strand", nil)
-						if err := dc.Sleep(ctx, time.Minute); err != nil { // not its own handle
+						if err := dc.Sleep(ctx, time.Minute); err != nil { // through the handle of its parent
 							return err
 						}
 						_, err := h.ReportMessage("m", "hello", true)
@@ -291,8 +291,8 @@ func TestSchedulerLetsStrangersThrough(t *testing.T) {
 	}
 }
 
-// Strands that wait for one another by the handle of their parent wake in any
-// order, and none is forgotten.
+// Strands that wait for one another through the handle of their parent wake in any order, and
+// none is forgotten.
 func TestSchedulerSiblingsWait(t *testing.T) {
 	for seed := range uint64(200) {
 		c := config(fakes.Script{{fakes.Do(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -324,14 +324,14 @@ func TestSchedulerSiblingsWait(t *testing.T) {
 	}
 }
 
-// DET-4: an order that panics is dropped and disturbs nobody.
+// DET-4: an order that panics is dropped and disturbs nothing.
 func TestSchedulerOrderPanics(t *testing.T) {
 	c := busy()
 	c.Probe = fakes.NewScheduler(fakes.Pick(func(fakes.Choice) int { panic("no idea") }))
 	c = fakes.Deterministic(c)
 	clock := c.Clock.(*fakes.Clock)
 	stop := make(chan struct{})
-	go func() { // time that nobody moves any more
+	go func() { // the clock, which the scheduler moves no more
 		for {
 			select {
 			case <-stop:
@@ -348,7 +348,7 @@ func TestSchedulerOrderPanics(t *testing.T) {
 	}
 }
 
-// Choices are between sorted strands, and any number is an answer.
+// The strands of a choice are sorted, and any number is accepted as an answer.
 func TestPickTakesAnyNumber(t *testing.T) {
 	for _, answer := range []int{-1, 1000, 3} {
 		c := busy()
@@ -364,8 +364,8 @@ func TestPickTakesAnyNumber(t *testing.T) {
 	}
 }
 
-// Four times as many strands at once are four times the work of choosing: a choice looks
-// at no strand whose state is as it was.
+// With four times as many strands, choosing takes four times the work: a choice does not look at
+// strands whose state has not changed.
 func TestChoosingIsLinearInStrands(t *testing.T) {
 	for name, order := range map[string]fakes.Order{"in order": fakes.RunInOrder(), "round robin": fakes.RoundRobin(),
 		"in order, asleep": fakes.RunInOrder(), "round robin, asleep": fakes.RoundRobin()} {
@@ -374,7 +374,7 @@ func TestChoosingIsLinearInStrands(t *testing.T) {
 			c := config(fakes.Script{{strands(func(ctx context.Context, dc *adk.DispatchContext, _ string) error {
 				dc.NewID()
 				if strings.HasSuffix(name, "asleep") {
-					slept += time.Second // one strand at a time, and each wakes alone
+					slept += time.Second // one strand runs at a time, and each wakes alone
 					return dc.Sleep(ctx, slept)
 				}
 				dc.NewID()
@@ -407,7 +407,7 @@ func TestDeterministicKeepsWhatServes(t *testing.T) {
 	}
 }
 
-// A run of one strand pays one load for each operation.
+// BenchmarkSchedulerOneStrand: a run with one strand pays one atomic load for each operation.
 func BenchmarkSchedulerOneStrand(b *testing.B) {
 	o := fakes.NewScheduler(nil).Observe(adk.RunInfo{})
 	for b.Loop() {
@@ -415,7 +415,7 @@ func BenchmarkSchedulerOneStrand(b *testing.B) {
 	}
 }
 
-// Who waits by a strand's handle on a goroutine that is no strand's takes the turn from nobody.
+// A goroutine that waits through a strand's handle, and is not that strand, takes the turn from no strand.
 func TestSchedulerGoroutinesHaveNoTurn(t *testing.T) {
 	var choices []fakes.Choice
 	o := fakes.NewScheduler(fakes.Pick(func(c fakes.Choice) int { choices = append(choices, c); return 0 })).Observe(adk.RunInfo{})
@@ -432,11 +432,11 @@ func TestSchedulerGoroutinesHaveNoTurn(t *testing.T) {
 		})
 	}
 	never := func() bool { return false }
-	o.Park(0, never) // strand 0 waits, and the first of the others has the turn
+	o.Park(0, never) // strand 0 waits, and the first of the other strands has the turn
 	if first := <-began; first != 1 || len(choices) != 1 {
 		t.Fatalf("strand %d has begun, after %v", first, choices)
 	}
-	o.Park(0, never) // as a goroutine that strand 0 has begun does
+	o.Park(0, never) // as a goroutine does that strand 0 has started
 	if len(choices) != 1 {
 		t.Errorf("strand 1 has the turn, and it was given to another one: %v", choices)
 	}
@@ -444,8 +444,8 @@ func TestSchedulerGoroutinesHaveNoTurn(t *testing.T) {
 	all.Wait()
 }
 
-// Who waits by a strand's handle, and was taken for another strand that then came by its own, has the
-// turn when it is free.
+// A goroutine that waits through a strand's handle, and was taken for another strand that then arrived itself,
+// gets the turn when it is free.
 func TestSchedulerForgetsNobodyWhoWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := fakes.NewScheduler(fakes.RunInOrder()).Observe(adk.RunInfo{})
@@ -463,7 +463,7 @@ func TestSchedulerForgetsNobodyWhoWaits(t *testing.T) {
 		}
 		goesOn := make(chan struct{})
 		all.Go(func() {
-			o.Park(1, func() bool { return false }) // taken for strand 0, which has the turn
+			o.Park(1, func() bool { return false }) // is taken for strand 0, which has the turn
 			<-goesOn
 			o.Resume(1)
 		})

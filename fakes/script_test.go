@@ -11,8 +11,8 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// HLP-1, HLP-3, DEL-1: what a script says is reported, sealed and stored under
-// ids that come from the place in the script.
+// HLP-1, HLP-3, DEL-1: what a script says is reported, sealed and stored, under ids that follow
+// from the place in the script.
 func TestScriptReportsAndStores(t *testing.T) {
 	storage := fakes.NewStorage()
 	weather := fakes.NewTool("weather", "tells the weather", "rain")
@@ -47,7 +47,7 @@ func TestScriptReportsAndStores(t *testing.T) {
 	}
 }
 
-// EVT-9: a tool's failure is the model's to read and fails nothing.
+// EVT-9: a tool's failure is stored for the model to read, and fails nothing else.
 func TestScriptGivesToolFailuresToTheModel(t *testing.T) {
 	storage := fakes.NewStorage()
 	tool := fakes.NewTool("breaks", "fails", errors.New("no disk"), fakes.Panics("boom"), []byte("raw"), []byte{0xff})
@@ -84,7 +84,7 @@ func TestScriptUnknownTool(t *testing.T) {
 	}
 }
 
-// DSP-6, SIG-5: how the steps that end a dispatch end it.
+// DSP-6, SIG-5: the outcome of each step that ends a dispatch.
 func TestScriptEnds(t *testing.T) {
 	cause := errors.New("the model is tired")
 	for name, c := range map[string]struct {
@@ -117,7 +117,7 @@ func TestScriptEnds(t *testing.T) {
 	}
 }
 
-// RUN-8: one script serves runs at the same time.
+// RUN-8: one script can serve several concurrent runs.
 func TestScriptServesConcurrentRuns(t *testing.T) {
 	script := fakes.Script{{fakes.Say("one")}, {fakes.Say("two"), fakes.Ack()}}
 	executor := script.Executor("model")

@@ -12,7 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// manyMemories are as many, each under a key of its own.
+// manyMemories returns n memories with different keys.
 func manyMemories(n int) (all []adk.Record) {
 	sure := 1.0
 	for i := range n {
@@ -25,8 +25,8 @@ func manyMemories(n int) (all []adk.Record) {
 	return all
 }
 
-// Few records or many: each is where its key came, is replaced in its place, and leaves
-// the others in their order.
+// With few records and with many, each record stays where its key was first stored, is replaced in its
+// place, and leaves the others in their order.
 func TestStorageOfManyRecords(t *testing.T) {
 	for _, n := range []int{5, 16, 17, 100} {
 		seed := manyMemories(n)
@@ -61,7 +61,7 @@ func TestStorageOfManyRecords(t *testing.T) {
 	}
 }
 
-// BenchmarkNewStorage doubles the records: ns/record stay as they are.
+// BenchmarkNewStorage doubles the number of records: ns/record should stay the same.
 func BenchmarkNewStorage(b *testing.B) {
 	for _, n := range []int{10_000, 20_000, 40_000} {
 		seed := manyMemories(n)

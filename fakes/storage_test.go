@@ -22,7 +22,7 @@ func message(t *testing.T, id, text string) *adk.Message {
 	return m
 }
 
-// RUN-2, DEL-4: records stay where they first came, whatever replaces them.
+// RUN-2, DEL-4: a record stays in the place of its first store when it is replaced.
 func TestStorageKeepsOrder(t *testing.T) {
 	tool := fakes.NewTool("weather", "tells the weather").Tool()
 	storage := fakes.NewStorage(message(t, "m1", "one"), message(t, "m2", "two"), adk.Text("Be kind."), tool)
@@ -59,7 +59,7 @@ func TestStorageKeepsOrder(t *testing.T) {
 	}
 }
 
-// DEL-1: when the storage fails, nothing else has happened.
+// DEL-1: when the storage fails, nothing else has changed.
 func TestStorageFaults(t *testing.T) {
 	full := errors.New("disk full")
 	storage := fakes.NewStorage()
@@ -91,7 +91,7 @@ func TestStorageFaultAfterWriteAndPanic(t *testing.T) {
 	_ = s.Messages.Delete(t.Context(), adk.Scope{}, "m1")
 }
 
-// RUN-2: a no-op is legal.
+// RUN-2: a storage that stores nothing is legal.
 func TestNoOpStorage(t *testing.T) {
 	h := play(t, t.Context(), adk.Config{
 		Executor: fakes.Script{{fakes.Say("gone"), fakes.Ack()}}.Executor("model"), Storage: fakes.NoOpStorage()})
@@ -100,7 +100,7 @@ func TestNoOpStorage(t *testing.T) {
 	}
 }
 
-// An obligation whose context has ended does nothing, and says so; the log has it.
+// An obligation whose context has ended does nothing and returns the context's error, and is in the log.
 func TestStorageHeedsItsContext(t *testing.T) {
 	s := fakes.NewStorage()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -118,7 +118,7 @@ func TestStorageHeedsItsContext(t *testing.T) {
 	}
 }
 
-// A storage that ignores contexts does its work after an abort, and fails where it is to.
+// A storage that ignores contexts does its work after an abort, and still fails where a fault is set.
 func TestStorageThatIgnoresContexts(t *testing.T) {
 	s := fakes.NewStorage()
 	ended, cancel := context.WithCancel(context.Background())
@@ -138,7 +138,7 @@ func TestStorageThatIgnoresContexts(t *testing.T) {
 	}
 }
 
-// RUN-2: each record that a storage begins with is in the collection of its type.
+// RUN-2: each record with which a storage begins is in the collection of its type.
 func TestStorageHoldsByType(t *testing.T) {
 	var seed []adk.Record
 	want := map[adk.CollectionName]string{adk.Tools: samples.Tools[0].Key()}

@@ -21,7 +21,7 @@ func TestExecutorSuitePasses(t *testing.T) {
 	}
 }
 
-// The suite finds what is wrong and names the rule.
+// The suite finds what is wrong with an executor and names the rule.
 func TestExecutorSuiteFinds(t *testing.T) {
 	runs := 0
 	do := func(f func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error) fakes.Script {
@@ -67,7 +67,7 @@ func TestExecutorSuiteFinds(t *testing.T) {
 	}
 }
 
-// DET-5: of the facts what is contained is told in words, and nothing else.
+// DET-5: the only fact whose crossing has a text is the one of what was contained.
 func TestFactInWordsIsContained(t *testing.T) {
 	for _, k := range adk.Kinds() {
 		if inWords := k.Class() == adk.ClassFact && k.Uses(adk.FieldText); inWords != (k == adk.KindContained) {
@@ -76,8 +76,8 @@ func TestFactInWordsIsContained(t *testing.T) {
 	}
 }
 
-// RUN-5: an executor that hangs is left behind, with the line that waits; one whose
-// strands share a lock does not.
+// RUN-5: the suite abandons an executor that hangs, and reports the line that waits. An executor whose
+// strands share a lock does not hang the suite.
 func TestExecutorSuiteDoesNotHang(t *testing.T) {
 	thorough.Long(t)
 	never := make(chan struct{})

@@ -12,7 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// loading is a spool whose readers load the body before they give any of it.
+// loading is a spool whose readers load the whole body before they return any of it.
 type loading struct{ artifact.Spool }
 
 func (s loading) Read(ctx context.Context, key string) (adk.MediaReader, bool, error) {
@@ -30,7 +30,7 @@ func (s loading) Read(ctx context.Context, key string) (adk.MediaReader, bool, e
 	}), found, err
 }
 
-// SPL-1, SPL-11: the suite finds a spool that loads what it should stream, and passes one
+// SPL-1, SPL-11: the suite finds a spool that loads a body instead of streaming it, and accepts one
 // that allocates piece by piece.
 func TestSpoolSuiteFindsWhatIsLoaded(t *testing.T) {
 	err := fakes.TestSpool(func() artifact.Spool { return loading{artifact.NewMemorySpool()} })

@@ -13,8 +13,8 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// odd is a collection of messages of which an obligation is done otherwise; nil does it as
-// it should be.
+// odd is a collection of messages in which some obligations behave differently; a nil function behaves
+// correctly.
 type odd struct {
 	adk.Collection[*adk.Message]
 	fetch  func(context.Context, adk.Scope) ([]*adk.Message, error)
@@ -47,8 +47,8 @@ func (o odd) Delete(ctx context.Context, scope adk.Scope, key string) error {
 	return o.Collection.Delete(ctx, scope, key)
 }
 
-// STO-2, STO-3, STO-5, STO-7, STO-8, STO-11: the suite finds what storages get wrong that
-// are to last.
+// STO-2, STO-3, STO-5, STO-7, STO-8, STO-11: the suite finds the faults of storages that have to
+// last.
 func TestStorageSuiteFindsWhatDoesNotLast(t *testing.T) {
 	shop := map[string]any{"tenant": "shop"}
 	refused := errors.New("database is locked")
@@ -147,11 +147,11 @@ func TestStorageSuiteFindsWhatDoesNotLast(t *testing.T) {
 	}
 }
 
-// waste is what a fetch takes too much.
+// waste is memory that a fetch allocates in excess.
 var waste atomic.Pointer[[64 << 10]byte]
 
-// STO-6: a write that wrote and then says that it failed is found, and one that fails
-// whole is not.
+// STO-6: the suite finds a write that has an effect and then reports a failure, and accepts a write that
+// fails without an effect.
 func TestStorageSuiteBreaks(t *testing.T) {
 	for _, afterWrite := range []bool{false, true} {
 		var made *fakes.Storage
@@ -169,8 +169,8 @@ func TestStorageSuiteBreaks(t *testing.T) {
 	}
 }
 
-// STO-5, STO-9: who decides about the order is not asked for it, and a tool that is nil is
-// found.
+// STO-5, STO-9: the suite does not check the order if the storage decides it, and finds a nil
+// tool.
 func TestStorageSuiteOfAnyOrder(t *testing.T) {
 	newStorage := func() adk.Storage {
 		s := fakes.NewStorage().Storage()
@@ -200,7 +200,7 @@ func TestStorageSuiteOfAnyOrder(t *testing.T) {
 	}
 }
 
-// noTool gives a tool that is nil.
+// noTool is a tool source that returns a nil tool.
 type noTool struct{}
 
 func (noTool) Fetch(context.Context, adk.Scope) ([]*adk.Tool, error) { return []*adk.Tool{nil}, nil }

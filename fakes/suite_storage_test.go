@@ -45,7 +45,7 @@ func (b broken) Delete(ctx context.Context, scope adk.Scope, key string) error {
 	return b.Collection.Delete(ctx, scope, key)
 }
 
-// lending gives out the slice that it keeps.
+// lending is a collection that returns the slice that it keeps.
 type lending struct {
 	adk.Collection[*adk.Message]
 	mu   sync.Mutex
@@ -67,8 +67,8 @@ func (l *lending) Store(ctx context.Context, scope adk.Scope, m *adk.Message) er
 	return errors.Join(err, failed)
 }
 
-// RUN-11: a caller who sorts what a fetch gave must not sort the storage, and the
-// suite says so of a storage that lends.
+// RUN-11: a caller that sorts a fetched slice must not change the storage. The suite finds a storage
+// that returns its own slice.
 func TestStorageSuiteFindsWhatIsLent(t *testing.T) {
 	err := fakes.TestStorage(func() adk.Storage {
 		s := fakes.NewStorage().Storage()
@@ -80,7 +80,7 @@ func TestStorageSuiteFindsWhatIsLent(t *testing.T) {
 	}
 }
 
-// The suite finds what is wrong, names the rule, and says all of it at once.
+// The suite finds what is wrong with a storage, names the rule, and reports everything in one error.
 func TestStorageSuiteFinds(t *testing.T) {
 	for name, c := range map[string]struct {
 		broken broken
@@ -119,7 +119,7 @@ func TestStorageSuiteOfNothing(t *testing.T) {
 	}
 	var all []string
 	for _, of := range adk.Collections() {
-		if of != adk.Tools { // whose obligation only reads
+		if of != adk.Tools { // tools have only an obligation that reads
 			all = append(all, string(of))
 		}
 	}
@@ -138,8 +138,8 @@ func TestStorageSuiteOfNothing(t *testing.T) {
 	}
 }
 
-// tenants are the obligations of a storage for several tenants: who they are stands in the
-// stash. They panic where it does not, or refuse.
+// tenants is a storage for several tenants: the stash has to name the tenant. Without a tenant its
+// obligations panic, or refuse if refuses is set.
 type tenants struct {
 	refuses bool
 	mu      sync.Mutex
@@ -154,7 +154,7 @@ func newTenants(refuses bool) adk.Storage {
 
 var errNoTenant = errors.New("no tenant")
 
-// collection is the one of the tenant that asks.
+// collection returns the collection of the tenant in the scope.
 func (t *tenants) collection(scope adk.Scope, of adk.CollectionName) (storages.Obligations, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -186,8 +186,8 @@ func (t *tenants) Write(ctx context.Context, scope adk.Scope, of adk.CollectionN
 	return kept.Write(ctx, scope, of, verb, record, key)
 }
 
-// RUN-13: the scope of an obligation has the id of a turn and the stash to read,
-// and the suite fills the stash for who asks.
+// RUN-13: the scope of an obligation has the id of a turn and a readable stash, which the suite fills
+// with what its caller passes.
 func TestStorageSuiteHasAStash(t *testing.T) {
 	for _, refuses := range []bool{false, true} {
 		err := fakes.TestStorage(func() adk.Storage { return newTenants(refuses) }, map[string]any{"tenant": "shop"})
@@ -210,7 +210,7 @@ func TestStorageSuiteHasAStash(t *testing.T) {
 	}
 }
 
-// seeing notes the scope that it is called with.
+// seeing stores the scope with which it is called.
 type seeing struct {
 	adk.Collection[*adk.Message]
 	seen *atomic.Pointer[adk.Scope]
@@ -221,8 +221,8 @@ func (s seeing) Fetch(ctx context.Context, scope adk.Scope) ([]*adk.Message, err
 	return s.Collection.Fetch(ctx, scope)
 }
 
-// What is wrong everywhere is said once: for all collections and checks, where it
-// panics, and the error can be asked for.
+// A fault that is the same everywhere is reported once, for all collections and checks, with the place of
+// the panic, and errors.Is finds the error.
 func TestStorageSuiteSaysEachFaultOnce(t *testing.T) {
 	var written []string
 	for _, of := range adk.Collections() {
@@ -258,7 +258,7 @@ func TestStorageSuiteSaysEachFaultOnce(t *testing.T) {
 	}
 }
 
-// RUN-2: an obligation that hangs is left behind, with the line that waits and what was
+// RUN-2: the suite abandons an obligation that hangs, and reports the line that waits and what it has
 // found until then.
 func TestStorageSuiteDoesNotHang(t *testing.T) {
 	err := fakes.TestStorage(func() adk.Storage {
@@ -272,7 +272,7 @@ func TestStorageSuiteDoesNotHang(t *testing.T) {
 	}
 }
 
-// relocking is a collection whose store locks what its fetch has forgotten to unlock.
+// relocking is a collection whose Store locks the mutex that its Fetch has not unlocked.
 type relocking struct {
 	adk.Collection[*adk.Memory]
 	lock sync.Mutex

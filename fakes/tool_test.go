@@ -12,8 +12,8 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// TOL-2, TOL-5: each call takes the next answer, and arguments are validated
-// before they are counted.
+// TOL-2, TOL-5: each call takes the next answer. Arguments are validated before a call is
+// counted.
 func TestToolAnswers(t *testing.T) {
 	tool := fakes.NewTool("look", "looks", "first", adk.Text("second"),
 		func(ctx context.Context, dc *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
@@ -63,7 +63,7 @@ func TestToolRefusesNonsense(t *testing.T) {
 	fakes.NewTool("", "").Tool()
 }
 
-// HLP-3: a call that is not stored is done and told all the same, alone and beside others.
+// HLP-3: a call with NotStored is executed and reported all the same, alone and in parallel with others.
 func TestCallsThatAreNotStored(t *testing.T) {
 	tool := fakes.NewTool("toss", "tosses a coin", "heads", "tails", "heads")
 	storage := fakes.NewStorage()

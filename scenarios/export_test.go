@@ -7,7 +7,7 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// RememberingTurns runs so many turns of one session, each observed by the probe of its number.
+// RememberingTurns runs the given number of turns of one session, each observed by the probe of its number.
 func RememberingTurns(turns int, probe func(turn int) adk.Probe) error {
 	session := fakes.NewStorage()
 	for turn := 1; turn <= turns; turn++ {

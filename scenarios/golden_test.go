@@ -18,14 +18,14 @@ import (
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
-// contained are the scenarios that show how the engine keeps a failure from the
-// turn, with the failure.
+// contained are the scenarios that show how the engine keeps a failure out of the turn,
+// with the failures.
 var contained = map[string][]string{
 	"loud-listener": {"listener of message: the screen is gone"},
 }
 
-// The transcript of every scenario is the file that explains it. A change of one
-// is a change of the engine or of its words, and is to be read as such.
+// The golden file of each scenario is its transcript, which explains it. A difference means that the
+// engine, or its wording, has changed, and has to be reviewed as such.
 func TestScenarioTranscripts(t *testing.T) {
 	for _, s := range scenarios.All() {
 		t.Run(s.Name, func(t *testing.T) {
@@ -36,7 +36,7 @@ func TestScenarioTranscripts(t *testing.T) {
 	}
 }
 
-// So is that of every session: its story, and its turns.
+// The same holds for every session: for its story, and for its turns.
 func TestSessionTranscripts(t *testing.T) {
 	for _, s := range scenarios.Sessions() {
 		t.Run(s.Name, func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestSessionTranscripts(t *testing.T) {
 	}
 }
 
-// No transcript is kept of a scenario that is gone.
+// There is no golden file without a scenario or session.
 func TestNoTranscriptIsLeftOver(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.golden")
 	require.NoError(t, err)

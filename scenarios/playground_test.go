@@ -17,8 +17,8 @@ import (
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
-// phases is what happens in a scenario, under the phases of its turn: lines as show --phases
-// prints them, without their numbers.
+// phases returns what happens in a scenario, grouped by the phases of its turn: the lines of
+// "show --phases" without their numbers.
 func phases(t *testing.T, name string) []string {
 	t.Helper()
 	s, found := scenarios.Named(name)
@@ -36,7 +36,7 @@ func phases(t *testing.T, name string) []string {
 	return lines
 }
 
-// inOrder asserts that lines begin with these words, one behind the other, with others
+// inOrder checks that lines begin with these words, in this order, possibly with other lines
 // between them.
 func inOrder(t *testing.T, lines []string, words ...string) {
 	t.Helper()
@@ -50,7 +50,7 @@ func inOrder(t *testing.T, lines []string, words ...string) {
 	}
 }
 
-// The phases of the turns by which one learns to read them are what they are there to show.
+// The turns with which readers learn the phases show the phases that they are meant to show.
 func TestPlaygroundPhases(t *testing.T) {
 	for name, want := range map[string][]string{
 		"minimal": {"turn input", "turnStart", "dispatch · iteration 0", "dispatchStart", "iterationStart 0", "message", "message", "store", "ack", "dispatchEnd dispatch1 ack after 1 iteration",
@@ -69,18 +69,18 @@ func TestPlaygroundPhases(t *testing.T) {
 	}
 }
 
-// What a middleware takes out of a message the model does not see, and the storage keeps.
+// What a middleware removes from a message is hidden from the model, and stays in the storage.
 func TestInputPipelineRedacts(t *testing.T) {
 	lines := strings.Join(phases(t, "input-pipeline"), "\n")
 	assert.Contains(t, lines, "I am [EMAIL], or call [PHONE].")
 	assert.NotContains(t, lines, "store m1", "nothing of it is stored")
 }
 
-// Each turn of a session finds what those before it have stored, two messages each; a
-// session of its own finds nothing.
+// Each turn of a session finds what the earlier turns have stored, two messages each. A new session
+// finds nothing.
 func TestSessionsRemember(t *testing.T) {
 	fetched := regexp.MustCompile(`fetch messages → storage/messages\.fetch(.*)`)
-	for range 2 { // another session
+	for range 2 { // the second time in a new session
 		var turns [3]bytes.Buffer
 		require.NoError(t, scenarios.RememberingTurns(len(turns), func(turn int) adk.Probe { return replay.Record(&turns[turn-1]) }))
 		for i := range turns {

@@ -9,7 +9,7 @@ import (
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
-// So does every session.
+// Every session ends as it says, in each run.
 func TestSessionsEndAsTheyMust(t *testing.T) {
 	for _, s := range scenarios.Sessions() {
 		t.Run(s.Name, func(t *testing.T) {
@@ -20,7 +20,7 @@ func TestSessionsEndAsTheyMust(t *testing.T) {
 	}
 }
 
-// Every scenario ends as it says, run after run.
+// Every scenario ends as it says, in each run.
 func TestScenariosEndAsTheyMust(t *testing.T) {
 	for _, s := range scenarios.All() {
 		t.Run(s.Name, func(t *testing.T) {

@@ -33,10 +33,10 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// TestMain counts goroutines: the transport leaves none behind, whatever the world does
-// and however an answer is left (WLD-5).
+// TestMain checks for leaked goroutines: the transport leaves none behind, whatever the server does
+// and however the caller abandons an answer (WLD-5).
 func TestMain(m *testing.M) {
-	log.SetOutput(io.Discard) // where net/http says what it thinks of the world
+	log.SetOutput(io.Discard) // net/http logs its complaints about bad servers there
 	before := runtime.NumGoroutine()
 	code := m.Run()
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
@@ -48,11 +48,11 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// hostile is a world that misbehaves in every way that a client survives.
+// hostile is a server that misbehaves in every way that a client survives.
 func hostile() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/upload", func(w http.ResponseWriter, r *http.Request) {
-		_ = http.NewResponseController(w).EnableFullDuplex() // or it waits for the end
+		_ = http.NewResponseController(w).EnableFullDuplex() // otherwise the server waits for the end of the request
 		got := make([]byte, 1000)
 		n, _ := io.ReadFull(r.Body, got)
 		_, _ = fmt.Fprintf(w, "%d %x %d %v", n, sha256.Sum256(got[:n]), r.ContentLength, r.TransferEncoding)
@@ -80,7 +80,7 @@ func hostile() http.Handler {
 		defer conn.Close()
 		_, _ = both.WriteString("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
 		_ = both.Flush()
-		_, _ = io.Copy(conn, both) // it says what it hears
+		_, _ = io.Copy(conn, both) // it echoes what it receives
 	})
 	mux.HandleFunc("/grpc", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/grpc")
@@ -117,7 +117,7 @@ func hostile() http.Handler {
 
 var megabyte = bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
 
-// endless says the same until nobody listens.
+// endless writes the same text until the client closes the connection.
 func endless(kind, text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", kind)
@@ -129,10 +129,10 @@ func endless(kind, text string) http.HandlerFunc {
 	}
 }
 
-// outcome is all that a caller sees: of the head, and of what came after it.
+// outcome is all that a caller sees: of the head, and of what follows it.
 type outcome struct{ Head, Body string }
 
-// read is so much of an answer as somebody reads before he closes it; -1 is all.
+// read reads n bytes of an answer and closes it; -1 reads all of it.
 func read(resp *http.Response, err error, n int64) outcome {
 	if err != nil {
 		return outcome{Body: "failed: " + plainError(err)}
@@ -158,7 +158,7 @@ func read(resp *http.Response, err error, n int64) outcome {
 // ask is one way to use a client.
 type ask func(ctx context.Context, client *http.Client, url string) outcome
 
-// fetching gets so much of an answer.
+// fetching gets n bytes of the answer for a path; -1 gets all of it.
 func fetching(path string, n int64) ask {
 	return func(ctx context.Context, client *http.Client, url string) outcome {
 		resp, err := client.Do(get(ctx, url+path))
@@ -166,8 +166,8 @@ func fetching(path string, n int64) ask {
 	}
 }
 
-// hearing has the server say bytes as they are, and then close the connection. The client
-// does not keep it either: what was said beyond the answer would be that of a next request.
+// hearing makes the server send exactly these bytes and then close the connection. The client does
+// not keep the connection: bytes after the answer would be read as the answer to the next request.
 func hearing(bytes string) ask {
 	path := "/raw?say=" + url.QueryEscape(bytes)
 	return func(ctx context.Context, client *http.Client, url string) outcome {
@@ -178,7 +178,7 @@ func hearing(bytes string) ask {
 	}
 }
 
-// unread leaves an answer as it is, or does with its body what is said.
+// unread does not read the answer's body, and passes the body to leave.
 func unread(leave func(io.Closer)) ask {
 	return func(ctx context.Context, client *http.Client, url string) outcome {
 		ctx, cancel := context.WithCancel(ctx)
@@ -188,12 +188,12 @@ func unread(leave func(io.Closer)) ask {
 			return outcome{Body: plainError(err)}
 		}
 		leave(resp.Body)
-		cancel() // or the connection stays
+		cancel() // otherwise the connection stays open
 		return outcome{Body: resp.Status}
 	}
 }
 
-// stalling waits for an answer until the server has the request, and then no longer.
+// stalling cancels its request as soon as the server has received it.
 func stalling(ctx context.Context, client *http.Client, url string) outcome {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -202,7 +202,7 @@ func stalling(ctx context.Context, client *http.Client, url string) outcome {
 	return read(resp, err, -1)
 }
 
-// stallingWithin reads what there is, and then waits no longer.
+// stallingWithin reads the half of a body that the server sends, and then cancels the request.
 func stallingWithin(ctx context.Context, client *http.Client, url string) outcome {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -218,7 +218,7 @@ func stallingWithin(ctx context.Context, client *http.Client, url string) outcom
 	return outcome{Body: fmt.Sprint(resp.StatusCode, string(half), err, string(rest), broken)}
 }
 
-// neverEnding is a body that has some bytes and then no end, until it is closed.
+// neverEnding is a body that has some bytes and then blocks until it is closed.
 type neverEnding struct {
 	rest   io.Reader
 	closed chan struct{}
@@ -240,12 +240,12 @@ func (b *neverEnding) Close() error {
 
 func uploading(ctx context.Context, client *http.Client, url string) outcome {
 	body := &neverEnding{rest: strings.NewReader(strings.Repeat("0123456789", 2000)), closed: make(chan struct{})}
-	defer body.Close() // net/http does not, once it has its answer
+	defer body.Close() // net/http does not close it once it has its answer
 	resp, err := client.Do(must(http.NewRequestWithContext(ctx, http.MethodPost, url+"/upload", body)))
 	return read(resp, err, -1)
 }
 
-// socket changes the protocol of its connection, and goes on in both directions.
+// socket upgrades its connection to another protocol, and then talks in both directions.
 func socket(ctx context.Context, client *http.Client, url string) outcome {
 	req := get(ctx, url+"/socket")
 	req.Header.Set("Connection", "Upgrade")
@@ -265,7 +265,7 @@ func socket(ctx context.Context, client *http.Client, url string) outcome {
 	return outcome{Body: text}
 }
 
-// calling is a call of gRPC that says the next thing when it has heard the one before.
+// calling is a gRPC call that sends its next message when it has received the answer to the last.
 func calling(ctx context.Context, client *http.Client, url string) outcome {
 	body, say := io.Pipe()
 	req := must(http.NewRequestWithContext(ctx, http.MethodPost, url+"/grpc", body))
@@ -285,7 +285,7 @@ func calling(ctx context.Context, client *http.Client, url string) outcome {
 	return outcome{Body: fmt.Sprint(resp.StatusCode, heard, again, rest, err, resp.Trailer)}
 }
 
-// hinting sees what comes before the answer.
+// hinting records the informational (1xx) answers that come before the final answer.
 func hinting(ctx context.Context, client *http.Client, url string) outcome {
 	var hints []string
 	got := func(code int, header textproto.MIMEHeader) error {
@@ -298,9 +298,9 @@ func hinting(ctx context.Context, client *http.Client, url string) outcome {
 	return o
 }
 
-// misuses are the ways to use a client, or to be treated by a server. What a trace says
-// that it does not hold no replay gives; without that it is a plain recording, and lets
-// a replay's caller see the same.
+// misuses are the ways to use a client, or to be treated by a server. says is the reason that the
+// trace gives for not holding the exchange; a replay does not serve it then. Where says is empty the
+// trace is a plain recording, and a replay's caller sees the same outcome.
 var misuses = map[string]struct {
 	ask  ask
 	says string
@@ -345,7 +345,7 @@ var misuses = map[string]struct {
 	"extensions of chunks":              {ask: hearing("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;of=\"it\"\r\nhello\r\n0;last\r\n\r\n")},
 }
 
-// sending posts a text with some headers.
+// sending posts a text with the given headers.
 func sending(path string, headers http.Header) ask {
 	return func(ctx context.Context, client *http.Client, url string) outcome {
 		req := must(http.NewRequestWithContext(ctx, http.MethodPost, url+path, strings.NewReader("a text")))
@@ -355,7 +355,7 @@ func sending(path string, headers http.Header) ask {
 	}
 }
 
-// withCookies keeps what a server sets.
+// withCookies uses a client whose jar keeps the cookies that a server sets.
 func withCookies(ctx context.Context, client *http.Client, url string) outcome {
 	keeping := *client
 	keeping.Jar = must(cookiejar.New(nil))
@@ -364,7 +364,7 @@ func withCookies(ctx context.Context, client *http.Client, url string) outcome {
 	return o
 }
 
-// again asks twice, and says whether the second was on the connection of the first.
+// again asks twice, and records whether the second request reused the connection of the first.
 func again(ctx context.Context, client *http.Client, url string) outcome {
 	first := fetching("/json", -1)(ctx, client, url)
 	used := ""
@@ -373,13 +373,13 @@ func again(ctx context.Context, client *http.Client, url string) outcome {
 	return outcome{Head: first.Head + second.Head + used, Body: first.Body + second.Body}
 }
 
-// wrapped uses a transport around the one that is there.
+// wrapped puts a second transport around the client's transport.
 func wrapped(ctx context.Context, client *http.Client, url string) outcome {
 	return posting(`{"a":1}`)(ctx, &http.Client{Transport: adkhttp.NewTransport(client.Transport)}, url)
 }
 
-// timingOut waits as long as a client lets it. What a client says then differs from time to
-// time, also without us: it has two timers.
+// timingOut waits until the client's Timeout passes. The text of the client's error then differs
+// from run to run, also without this transport: the client has two timers.
 func timingOut(ctx context.Context, client *http.Client, url string) outcome {
 	brief := *client
 	brief.Timeout = 100 * time.Millisecond
@@ -402,7 +402,7 @@ func posting(body string) ask {
 	}
 }
 
-// keyed sends the secret as clients do: in a header.
+// keyed adds the secret to the request as clients do: in headers.
 type keyed struct{ http.RoundTripper }
 
 func (k keyed) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -412,10 +412,10 @@ func (k keyed) RoundTrip(req *http.Request) (*http.Response, error) {
 	return k.RoundTripper.RoundTrip(with)
 }
 
-// WLD-5, WLD-7: whatever the world does, and however a client is used, production sees
-// with the transport what it sees without it, over HTTP/1 and HTTP/2. The trace is a
-// plain recording, or says what it does not hold; a secret is in none. No other test runs beside
-// it: a replay of theirs would refuse what is asked here without a handle.
+// WLD-5, WLD-7: whatever the server does and however a client is used, production sees with the
+// transport what it sees without it, over HTTP/1 and HTTP/2. The trace is a plain recording, or says
+// what it does not hold. No trace contains a secret. No other test runs concurrently with this one:
+// a replay in another test would refuse the requests that are made here without a handle.
 func TestBadInput(t *testing.T) {
 	thorough.Long(t)
 	one, two := httptest.NewServer(hostile()), httptest.NewUnstartedServer(hostile())
@@ -438,13 +438,13 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// holdsBoth asks without the transport, with it, and where nobody is asked.
+// holdsBoth asks without the transport, with it, and in a replay.
 func holdsBoth(t *testing.T, ask ask, says string, server *httptest.Server) {
 	t.Helper()
 	holdsThrough(t, ask, says, server.Client().Transport, server.URL)
 }
 
-// holdsThrough asks through a base.
+// holdsThrough does the same with a given base transport.
 func holdsThrough(t *testing.T, ask ask, says string, base http.RoundTripper, url string) {
 	t.Helper()
 	want := ask(context.Background(), &http.Client{Transport: keyed{base}}, url)

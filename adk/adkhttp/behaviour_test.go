@@ -47,8 +47,8 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// WLD-1: without the handle of a seam call the transport is its base, which is the
-// default one's where there is none.
+// WLD-1: without the handle of a seam call the transport only calls its base, which is
+// http.DefaultTransport if none is given.
 func TestWithoutHandle(t *testing.T) {
 	given := get(context.Background(), "http://example.com/x")
 	base := roundTrip(func(req *http.Request) (*http.Response, error) {
@@ -66,7 +66,7 @@ func TestWithoutHandle(t *testing.T) {
 	(&http.Client{Transport: adkhttp.NewTransport(base)}).CloseIdleConnections()
 }
 
-// WLD-6: who is asked, to what effect, and how much is held can be said.
+// WLD-6: options set the name of who is asked, the effect, and how much of a body is held.
 func TestOptions(t *testing.T) {
 	server := httptest.NewServer(world())
 	t.Cleanup(server.Close)
@@ -102,7 +102,7 @@ func TestOptions(t *testing.T) {
 	}, lines)
 }
 
-// WLD-6: what a request changes is known by its method, or by the key that it has.
+// WLD-6: the effect of a request follows from its method, or from its idempotency key.
 func TestEffects(t *testing.T) {
 	server := httptest.NewServer(world())
 	t.Cleanup(server.Close)
@@ -128,7 +128,7 @@ func TestEffects(t *testing.T) {
 		"", "writes", "writes", "", "writes", "writes"}, effects)
 }
 
-// WLD-4: HTTP/2 crosses like HTTP/1.
+// WLD-4: an exchange over HTTP/2 is recorded like one over HTTP/1.
 func TestHTTP2(t *testing.T) {
 	server := httptest.NewUnstartedServer(world())
 	server.EnableHTTP2 = true
@@ -136,7 +136,7 @@ func TestHTTP2(t *testing.T) {
 	t.Cleanup(server.Close)
 	for _, e := range exchanges {
 		if e.path == "/resets" || e.path == "/lies" || e.path == "/breaks" {
-			continue // a stream of HTTP/2 breaks otherwise
+			continue // a stream of HTTP/2 breaks with another error
 		}
 		t.Run(e.name, func(t *testing.T) {
 			want := look(server.Client(), e.request(context.Background(), server.URL))
@@ -148,8 +148,8 @@ func TestHTTP2(t *testing.T) {
 	}
 }
 
-// WLD-4: what was read of a body is told, and no more; one that is never read, or never
-// closed, is told to have ended with its call.
+// WLD-4: the part of a body that was read is recorded, and no more. A body that is never read, or
+// never closed, is recorded as ended when its call ends.
 func TestBodiesReadInPart(t *testing.T) {
 	server := httptest.NewServer(world())
 	t.Cleanup(server.Close)
@@ -174,11 +174,11 @@ func TestBodiesReadInPart(t *testing.T) {
 	assert.Contains(t, unread[0], "E_CONTEXT_ENDED")
 }
 
-// WLD-4: whatever reads a body between two events does so between their pieces, and a
-// replay tells it alike, however the network cut them.
+// WLD-4: what code does between two events of a body is recorded between the pieces of these
+// events, and a replay repeats that order, however the network cut the body.
 func TestWhatHappensBetweenEvents(t *testing.T) {
 	const events = "data: {\"n\":1}\n\ndata: {\"n\":2}\n\ndata: {\"n\":3}\n\n"
-	const inBlankLine = 14 // a reader of lines has the first event's before its end
+	const inBlankLine = 14 // a reader of lines has all of the first event before its closing blank line
 	cuts := [][]int{{}, {5}, {15}, {12, 16}, {1, 2, 3, 40}, {inBlankLine, 16}}
 	var first []string
 	for _, cut := range cuts {
@@ -219,7 +219,7 @@ func TestWhatHappensBetweenEvents(t *testing.T) {
 	}
 }
 
-// portions gives a text in portions that end at the places.
+// portions returns a reader that gives the text in portions that end at these offsets.
 func portions(text string, ends []int) io.Reader {
 	from, all := 0, []io.Reader{}
 	for _, end := range append(ends, len(text)) {
@@ -229,8 +229,8 @@ func portions(text string, ends []int) io.Reader {
 	return io.MultiReader(all...)
 }
 
-// WLD-5: nothing is held back: an event that has come is handed out while the server
-// waits, a part of one too.
+// WLD-5: nothing is held back: an event that has arrived is handed out while the server is still
+// sending, and so is a part of an event.
 func TestNothingIsHeldBack(t *testing.T) {
 	parts, sent := make(chan string), make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -262,8 +262,8 @@ func TestNothingIsHeldBack(t *testing.T) {
 	})
 }
 
-// WLD-6, WLD-5: what no trace can hold goes its way, is told as passed by, and refused
-// in a replay.
+// WLD-6, WLD-5: an exchange that no trace can hold is carried out, recorded as passed by, and
+// refused in a replay.
 func TestPassedBy(t *testing.T) {
 	pipe := func() io.Reader {
 		r, w := io.Pipe()
@@ -299,9 +299,9 @@ func TestPassedBy(t *testing.T) {
 	}
 }
 
-// WLD-5: a request whose context goes on is made in an aborted turn too, as what takes back
-// what was done is, and told with its answer; after its call it is made, and told as passed
-// by. One whose context has ended is not made.
+// WLD-5: in an aborted turn a request whose own context is still alive is made, and recorded with its
+// answer; this is how code undoes what it did. After its call has ended the request is made too, and
+// recorded as passed by. A request whose context has ended is not made.
 func TestLateRequests(t *testing.T) {
 	server := httptest.NewServer(world())
 	t.Cleanup(server.Close)
@@ -316,7 +316,7 @@ func TestLateRequests(t *testing.T) {
 		assert.Equal(t, 200, look(client, get(context.WithoutCancel(ctx), server.URL+"/json")).Status)
 		_, err := client.Do(get(ctx, server.URL+"/json"))
 		assert.ErrorIs(t, err, boom)
-		undo := must(http.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodPost, server.URL+"/echo", io.MultiReader(strings.NewReader("undo")))) // a body that is not given twice
+		undo := must(http.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodPost, server.URL+"/echo", io.MultiReader(strings.NewReader("undo")))) // a body that cannot be read twice
 		undo.ContentLength = 4
 		assert.Equal(t, "POST 4 undo", look(client, undo).Body)
 		return nil
@@ -334,7 +334,7 @@ func TestLateRequests(t *testing.T) {
 	assert.Equal(t, `piece {"text":"POST 4 undo"}`, lines[10])
 }
 
-// WLD-3, WLD-8: limits end a request, and a body that stalls.
+// WLD-3, WLD-8: limits end a request that takes too long, and a body that stalls.
 func TestLimits(t *testing.T) {
 	stall := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -370,8 +370,8 @@ func TestLimits(t *testing.T) {
 	assert.Contains(t, lines[5], "E_ASK_TIMEOUT")
 }
 
-// WLD-8: of an answer that is none of success the limit of the head is one of everything: its
-// body keeps nobody waiting, however often something comes of it. One that is good takes its time.
+// WLD-8: for an answer without a 2xx status the limit of the head bounds everything: its body keeps
+// no caller waiting, however often another byte of it arrives. The body of a 2xx answer has no bound.
 func TestLimitOfARefusal(t *testing.T) {
 	for status, bounded := range map[int]bool{200: false, 206: false, 302: true, 404: true, 503: true} {
 		base := roundTrip(func(req *http.Request) (*http.Response, error) {
@@ -395,8 +395,8 @@ func TestLimitOfARefusal(t *testing.T) {
 	}
 }
 
-// untilDone is a body that comes to no end before the context does, or else one that is at
-// its end.
+// untilDone is a body without data: if endless, it blocks until the context ends; otherwise it is
+// at its end.
 type untilDone struct {
 	ctx     context.Context
 	endless bool
@@ -410,7 +410,7 @@ func (u untilDone) Read([]byte) (int, error) {
 	return 0, context.Cause(u.ctx)
 }
 
-// WLD-4, RUN-11: a client that many goroutines share tells each exchange whole.
+// WLD-4, RUN-11: a client that many goroutines share records each exchange as a whole.
 func TestManyGoroutines(t *testing.T) {
 	server := httptest.NewServer(world())
 	t.Cleanup(server.Close)
@@ -442,8 +442,8 @@ func TestManyGoroutines(t *testing.T) {
 	}
 }
 
-// A multipart body has a boundary of its own each time, and is told with one that
-// stays.
+// A multipart body has a new random boundary each time. It is recorded with a fixed boundary, so
+// that a replay finds the same request.
 func TestMultipart(t *testing.T) {
 	server := httptest.NewServer(world())
 	t.Cleanup(server.Close)
@@ -464,8 +464,8 @@ func TestMultipart(t *testing.T) {
 	assert.Contains(t, first[0], `name=\"model\"\r\n\r\nwhisper`)
 }
 
-// WLD-7: a form says its secrets to the server alone, also one that is another each time; what
-// else it says is held against what it said.
+// WLD-7: only the server receives the secrets of a form; they may differ in each run. The other fields
+// of the form are compared with the recorded ones.
 func TestForms(t *testing.T) {
 	var came []string
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -498,8 +498,8 @@ func TestForms(t *testing.T) {
 	assert.Nil(t, report.Divergence, "what was left out is not redacted: %s", report)
 }
 
-// WLD-4: a served answer after which the client asked again does not let it wait, and the
-// trace keeps what was said; one that nobody came back for says what it said.
+// WLD-4: a replay sets Retry-After to 0 in an answer after which the client asked again, so that the
+// client does not wait; the trace keeps the recorded value, and the last answer is served with it.
 func TestServedRetriesAreQuick(t *testing.T) {
 	server := httptest.NewServer(world())
 	t.Cleanup(server.Close)
@@ -524,8 +524,8 @@ func TestServedRetriesAreQuick(t *testing.T) {
 	}
 }
 
-// WLD-4, WLD-8: a body that has fallen silent has ended for who reads on too, and what an
-// answer would have said later is not its end.
+// WLD-4, WLD-8: a body that has stalled past its limit stays ended for a caller that reads on, and
+// what the answer would have sent later is not taken for its end.
 func TestSilentBodiesStaySilent(t *testing.T) {
 	pieces := []adk.Piece{
 		{Value: json.RawMessage(`{"status":200,"headers":{"content-type":"text/event-stream"}}`)},
@@ -556,8 +556,8 @@ func TestSilentBodiesStaySilent(t *testing.T) {
 	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Ask."}))
 }
 
-// A body that is nested as deep as a line of a trace can hold, or deeper, is held to the
-// letter, and the trace can be read (WLD-2).
+// A body that is nested as deeply as a line of a trace can hold, or deeper, is recorded byte for
+// byte, and the trace can be read (WLD-2).
 func TestDeeplyNestedBodies(t *testing.T) {
 	for _, depth := range []int{100, 4080, 4088, 4094, 4095, 4096, 4097, 4098, 10_000} {
 		body := strings.Repeat("[", depth) + strings.Repeat("]", depth)
@@ -586,8 +586,8 @@ func TestDeeplyNestedBodies(t *testing.T) {
 	}
 }
 
-// WLD-5, WLD-9: what has come behind the end of its context is handed out, as without the
-// transport, but for a run that is broken on purpose.
+// WLD-5, WLD-9: data that has arrived is handed out after its context has ended, as without the
+// transport, except in a run with FaultPoints, in which reading fails with the context's cause.
 func TestReadingBehindTheEnd(t *testing.T) {
 	for broken, want := range map[bool]string{false: "data: 1\n\n", true: ""} {
 		base := roundTrip(func(req *http.Request) (*http.Response, error) {
@@ -612,9 +612,9 @@ func TestReadingBehindTheEnd(t *testing.T) {
 	}
 }
 
-// WLD-1: who makes a response by hand, as RoundTrippers in tests do, leaves out its length, which is 0
-// then, and its protocol: its body is told, and replayed, all the same, also where it is read in
-// portions. One that says that nothing comes has none.
+// WLD-1: a RoundTripper in a test often builds its response by hand and leaves out the ContentLength,
+// which is 0 then, and the protocol. The body of such a response is recorded and replayed all the same,
+// also where it is read in portions. A response whose Content-Length header is 0 has no body.
 func TestResponsesMadeByHand(t *testing.T) {
 	for name, c := range map[string]struct {
 		header http.Header
@@ -647,8 +647,8 @@ func TestResponsesMadeByHand(t *testing.T) {
 	}
 }
 
-// WLD-8: who asks with limits keeps nothing of the context of an answer that has ended, though the
-// turn goes on; what is still read has it.
+// WLD-8: a request with limits does not keep the context of an answer that has ended, although the turn
+// goes on. An answer that is still being read keeps its context.
 func TestLimitsLetGo(t *testing.T) {
 	for name, answer := range map[string]func() (*http.Response, error){
 		"read":    func() (*http.Response, error) { return answerOf(http.StatusOK, "all"), nil },

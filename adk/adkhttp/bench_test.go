@@ -26,7 +26,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// copying is the floor: a transport that copies what goes through it, and tells nobody.
+// copying is the floor of the benchmark: a transport that copies the bodies and records nothing.
 type copying struct {
 	base http.RoundTripper
 	kept []byte
@@ -58,7 +58,7 @@ var asked = sync.OnceValue(func() (all []string) {
 	return all
 })
 
-// post asks once, with a request of 4 KB, one of 2000.
+// post sends one request of 4 KB, the nth of 2000.
 func post(ctx context.Context, client *http.Client, n int) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://model.example/v1", strings.NewReader(asked()[n]))
 	if err != nil {
@@ -73,15 +73,15 @@ func post(ctx context.Context, client *http.Client, n int) error {
 	return err
 }
 
-// What a recorded ask of 4 KB costs above one through a transport that copies the bodies:
-// both take turns, and medians are reported, of the time that the process had of all cores.
+// BenchmarkAsk measures what a recorded ask of 4 KB costs above one through a transport that copies
+// the bodies. The two alternate, and the medians of the process's CPU time are reported.
 func BenchmarkAsk(b *testing.B) {
 	const asks = 500
 	floor := &http.Client{Transport: &copying{base: answering}}
 	client := &http.Client{Transport: adkhttp.NewTransport(answering)}
 	var copied, recorded []time.Duration
 	round := func(ctx context.Context, client *http.Client) time.Duration {
-		runtime.GC() // nobody sweeps up behind the other
+		runtime.GC() // so that neither side collects the other's garbage
 		begun := processTime(b)
 		for n := range asks {
 			require.NoError(b, post(ctx, client, n))
@@ -101,8 +101,8 @@ func BenchmarkAsk(b *testing.B) {
 	b.ReportMetric(float64(median(recorded)-median(copied)), "above-ns/ask")
 }
 
-// What a recorded ask allocates beside the ask itself is bounded: times depend on the
-// machine, and this does not.
+// What a recorded ask allocates in addition to the ask itself is bounded: unlike times, allocations
+// do not depend on the machine.
 func TestRecordedAsksAllocateLittle(t *testing.T) {
 	allocs.Countable(t)
 	allocations := func(ctx context.Context, transport http.RoundTripper) float64 {
@@ -122,17 +122,17 @@ func median(all []time.Duration) time.Duration {
 	return all[len(all)/2]
 }
 
-// processTime is the time that this process has had of all cores, the garbage
-// collector's included: what others do on the machine does not count.
+// processTime is the CPU time of this process on all cores, the garbage collector's
+// included: other processes on the machine do not count.
 func processTime(b *testing.B) time.Duration {
 	var used syscall.Rusage
 	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// What a served ask allocates is bounded too, in number and in bytes: reading its lines,
-// asking, answering and comparing. Nothing of it is parsed, written or held a second time
-// where nothing has changed.
+// What a served ask allocates is bounded too, in number and in bytes. That covers reading its lines,
+// asking, answering and comparing. Where nothing has changed, nothing is parsed, written or held a
+// second time.
 func TestServedAsksAllocateLittle(t *testing.T) {
 	allocs.Countable(t)
 	const few, many = 100, 600
@@ -147,7 +147,7 @@ func TestServedAsksAllocateLittle(t *testing.T) {
 	assert.LessOrEqual(t, (manySize-fewSize)/(many-few), uint64(24<<10))
 }
 
-// How many answers a replay serves, each to a request of 4 KB of its own.
+// BenchmarkServed reports how many answers a replay serves, each to a request of 4 KB of its own.
 func BenchmarkServed(b *testing.B) {
 	for _, asks := range []int{1000, len(asked())} {
 		b.Run(fmt.Sprint(asks), func(b *testing.B) {
@@ -162,7 +162,7 @@ func BenchmarkServed(b *testing.B) {
 	}
 }
 
-// served records a run of some asks, and gives what replays it with the code that asks.
+// served records a run of some asks, and returns a function that replays it with the asking code live.
 func served(tb testing.TB, asks int) (verify func()) {
 	base := http.RoundTripper(answering)
 	run := turn(func(ctx context.Context) {

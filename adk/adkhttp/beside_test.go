@@ -18,9 +18,9 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// While a turn is replayed with live code, a request without a handle is refused, and the
-// report counts it. Whom Outside names is asked; so is, by what an ask does itself,
-// whoever it wants.
+// While a turn is replayed with live code, a request whose context has no handle is refused, and the
+// report counts it. A service that Outside names is asked all the same, and so is any service that
+// is asked from within the function of an ask.
 func TestAskedBesideTheContext(t *testing.T) {
 	asked := 0
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
@@ -71,8 +71,8 @@ func TestAskedBesideTheContext(t *testing.T) {
 	assert.NoError(t, errs[len(errs)-1], "no turn is replayed any more")
 }
 
-// Where a run is another because of what was refused, the difference says so first, and what
-// to do: an agent whose token source has a context of its own looks as if it had changed.
+// When a run diverges because a request was refused, the difference says that first, and says what
+// to do: an agent whose token source has a context of its own would otherwise look changed.
 func TestRefusedBesideTheContextIsSaidFirst(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(server.Close)

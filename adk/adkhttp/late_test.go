@@ -19,13 +19,13 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// lateReader breaks once its request is too late.
+// lateReader fails with the error that late returns.
 type lateReader struct{ late func() error }
 
 func (r lateReader) Read([]byte) (int, error) { return 0, r.late() }
 
-// WLD-3: what a client says whose Timeout has passed, a replay says too, although no time
-// passes there; and nothing of a Timeout where it was the caller's deadline.
+// WLD-3: a replay gives the error text of a client whose Timeout has passed, although no time
+// passes in a replay. The text does not mention a Timeout where the caller's deadline passed.
 func TestTextsOfTimeouts(t *testing.T) {
 	canceled := func(req *http.Request) error {
 		<-req.Cancel

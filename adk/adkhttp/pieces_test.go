@@ -13,7 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/httpform"
 )
 
-// somethingLike draws bytes that are much like events and lines.
+// somethingLike draws bytes that resemble events and lines.
 func somethingLike(t *rapid.T) []byte {
 	part := rapid.SampledFrom([]string{"\n", "\r\n", "\r", "data: ", "event: ", "data:", ": x", `{"a":1.0}`, `{ "a":1}`, "[DONE]", `"x"`, "\xff", "é", "id: 1", "{}", "[]", " "})
 	var all []byte
@@ -23,7 +23,7 @@ func somethingLike(t *rapid.T) []byte {
 	return all
 }
 
-// WLD-2: a piece says its bytes exactly, whatever they are and however it says them.
+// WLD-2: a piece gives back its bytes exactly, whatever they are and in whichever form they are held.
 func TestPiecesComeBackAsTheyWere(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		form := rapid.SampledFrom([]httpform.Form{httpform.Whole, httpform.Events, httpform.Lines}).Draw(t, "form")
@@ -38,7 +38,7 @@ func TestPiecesComeBackAsTheyWere(t *testing.T) {
 	assert.ErrorContains(t, err, "no piece")
 }
 
-// pieces cuts data that comes in portions.
+// pieces cuts data that arrives in portions.
 func pieces(form httpform.Form, portions ...[]byte) (all []string) {
 	s, piece := httpform.Splitter{Form: form}, ""
 	for _, data := range portions {
@@ -70,7 +70,7 @@ func TestPiecesDoNotDependOnPortions(t *testing.T) {
 	assert.Equal(t, []string{"a\n", "\n", "b"}, pieces(httpform.Lines, []byte("a\n\nb")))
 }
 
-// WLD-7: names that speak of secrets, and no others.
+// WLD-7: IsSecretParameter recognizes names of secrets, and no others.
 func TestSecretNames(t *testing.T) {
 	for _, name := range []string{"key", "api_key", "api-key", "X-Goog-Signature", "sig", "access_token", "code", "client.secret", "client_assertion"} {
 		assert.True(t, httpform.IsSecretParameter(name), name)
@@ -85,7 +85,7 @@ func TestSecretNames(t *testing.T) {
 	assert.True(t, unheldRequestHeader("openai-api-key"))
 	assert.True(t, unheldRequestHeader("idempotency-key"))
 	assert.True(t, unheldRequestHeader("x-idempotency-key"))
-	for range 20 { // whatever the order of a map is
+	for range 20 { // map order must not matter
 		assert.Equal(t, "k1", idempotencyKey(http.Header{"Idempotency-Expiry": {"soon"}, "Idempotency-Key": {"k1"}, "X-Idempotency-Key": {"k2"}}))
 	}
 	assert.Equal(t, "k2", idempotencyKey(http.Header{"X-Idempotency-Key": {"k2"}}))

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// proxy hands on what is asked of it, in the plain and through tunnels, for those who say
-// the secret.
+// proxy forwards requests, in the clear and through tunnels, for clients that send the
+// secret.
 func proxy() http.Handler {
 	hand := &httputil.ReverseProxy{Rewrite: func(*httputil.ProxyRequest) {}}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -30,7 +30,7 @@ func proxy() http.Handler {
 	})
 }
 
-// tunnel joins a connection with another one, until either ends.
+// tunnel joins two connections until either of them ends.
 func tunnel(w http.ResponseWriter, to string) {
 	far, err := net.Dial("tcp", to)
 	if err != nil {
@@ -52,9 +52,9 @@ func tunnel(w http.ResponseWriter, to string) {
 	both.Wait()
 }
 
-// WLD-5, WLD-7: a proxy is below what crosses: production is answered through it as it
-// is without us, also where it refuses, and what it is told to let somebody through is
-// in no trace.
+// WLD-5, WLD-7: a proxy is below the recorded exchange. Production is answered through it as without
+// the transport, also where the proxy refuses. The credentials that the proxy receives are in no
+// trace.
 func TestProxies(t *testing.T) {
 	plain, encrypted, between := httptest.NewServer(world()), httptest.NewTLSServer(world()), httptest.NewServer(proxy())
 	for _, server := range []*httptest.Server{plain, encrypted, between} {

@@ -38,7 +38,7 @@ type seen struct {
 	Err      string
 }
 
-// look makes a request and looks at all of the answer.
+// look makes a request and reads all of the answer.
 func look(client *http.Client, req *http.Request) seen {
 	resp, err := client.Do(req)
 	if err != nil {
@@ -54,7 +54,7 @@ func look(client *http.Client, req *http.Request) seen {
 	return s
 }
 
-// plainError is an error without the ports in it.
+// plainError is the text of an error without the ports in it.
 func plainError(err error) string {
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		return op.Op + ": " + op.Err.Error()
@@ -65,7 +65,7 @@ func plainError(err error) string {
 	return err.Error()
 }
 
-// world is a server of every kind of answer.
+// world is a server that gives every kind of answer.
 func world() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/json", func(w http.ResponseWriter, r *http.Request) {
@@ -146,7 +146,7 @@ func world() http.Handler {
 	return mux
 }
 
-// exchange is one of the exchanges that the tests make: how it asks, and what is told
+// exchange is one of the exchanges that the tests make: how the client asks, and what is recorded
 // of it.
 type exchange struct {
 	name, method, path string
@@ -202,7 +202,7 @@ type onlyReader struct{ io.Reader }
 
 func text(s string) func() io.Reader { return func() io.Reader { return strings.NewReader(s) } }
 
-// request makes the request of an exchange.
+// request builds the request of an exchange.
 func (e exchange) request(ctx context.Context, base string) *http.Request {
 	var body io.Reader
 	if e.body != nil {
@@ -228,7 +228,7 @@ func (e exchange) request(ctx context.Context, base string) *http.Request {
 	return req
 }
 
-// turn is a turn whose executor does something with its context, and then acks.
+// turn is the config of a turn whose executor calls run with its context, and then acks.
 func turn(run func(ctx context.Context)) adk.Config {
 	return adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		run(ctx)
@@ -236,7 +236,7 @@ func turn(run func(ctx context.Context)) adk.Config {
 	}}}
 }
 
-// recorded runs a turn and gives its trace.
+// recorded runs a turn and returns its trace.
 func recorded(t *testing.T, run func(ctx context.Context)) []byte {
 	t.Helper()
 	var written bytes.Buffer
@@ -246,7 +246,7 @@ func recorded(t *testing.T, run func(ctx context.Context)) []byte {
 	return written.Bytes()
 }
 
-// told are the lines of a trace about asks.
+// told returns the lines of a trace that belong to asks, as text.
 func told(t *testing.T, written []byte) (lines []string) {
 	t.Helper()
 	read, err := trace.Read(bytes.NewReader(written))
@@ -277,16 +277,16 @@ func told(t *testing.T, written []byte) (lines []string) {
 	return lines
 }
 
-// ports takes the ports of this run out of a text.
+// ports replaces the ports of this run in a text.
 func ports(text string) string { return loopback.ReplaceAllString(text, "localhost") }
 
 var loopback = regexp.MustCompile(`(127\.0\.0\.1|localhost):[0-9]+`)
 
-// holdsNoSecret looks for the secret in what was written, in every spelling.
+// holdsNoSecret fails if the secret is in what was written, in any spelling.
 func holdsNoSecret(t *testing.T, written []byte, but ...string) {
 	t.Helper()
 	spellings := []string{secret, url.QueryEscape(secret), url.PathEscape(secret)}
-	for before := range 3 { // of base64: what is the same whatever stands around it
+	for before := range 3 { // of base64: the part that is the same whatever surrounds it
 		for _, form := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 			all := form.EncodeToString(append(make([]byte, before), secret...))
 			spellings = append(spellings, all[(before*4+2)/3:len(all)-2])
@@ -301,9 +301,9 @@ func holdsNoSecret(t *testing.T, written []byte, but ...string) {
 	}
 }
 
-// WLD-1, WLD-2, WLD-4, WLD-7: whatever a server does, the client sees to the byte what
-// it sees without the transport; the trace has the pieces, and gives them back where
-// nobody is asked.
+// WLD-1, WLD-2, WLD-4, WLD-7: whatever a server does, the client sees byte for byte what it sees
+// without the transport. The trace holds the pieces of the answer, and a replay gives them back
+// without a request.
 func TestExchanges(t *testing.T) {
 	server := httptest.NewServer(world())
 	t.Cleanup(server.Close)
@@ -335,7 +335,7 @@ func TestExchanges(t *testing.T) {
 	}
 }
 
-// never is a transport that nobody is to use.
+// never is a transport that fails the test when it is used.
 func never(t *testing.T) http.RoundTripper {
 	return roundTrip(func(req *http.Request) (*http.Response, error) {
 		assert.Fail(t, "the world was asked", req.URL.String())
@@ -347,7 +347,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// answering is a world that is in memory.
+// answering is a server in memory.
 var answering = roundTrip(func(req *http.Request) (*http.Response, error) {
 	_, _ = io.Copy(io.Discard, req.Body)
 	return &http.Response{StatusCode: 200, ContentLength: -1, Request: req, Body: io.NopCloser(strings.NewReader(said)),
@@ -356,7 +356,7 @@ var answering = roundTrip(func(req *http.Request) (*http.Response, error) {
 
 var said = `{"choices":[{"message":{"role":"assistant","content":"` + strings.Repeat("It rains. ", 60) + `"}}]}`
 
-// A test's server is asked by a name that stays, through the transport of its own client.
+// The transport of an httptest server's own client reaches that server under a fixed name, example.com.
 func TestATestsServerHasAName(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()

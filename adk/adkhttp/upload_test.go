@@ -20,14 +20,14 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// upload is a request with a length, and with a body that can be read once.
+// upload is a request with a length, and with a body that can be read only once.
 func upload(ctx context.Context, to string, body io.Reader, length int64) *http.Request {
 	req := must(http.NewRequestWithContext(ctx, http.MethodPost, to, io.NopCloser(body)))
 	req.ContentLength = length
 	return req
 }
 
-// requests are the requests that a trace has, in their order.
+// requests returns the requests that a trace holds, in their order.
 func requests(t *testing.T, written []byte) (all []string) {
 	for _, line := range must(trace.Read(bytes.NewReader(written))).Lines() {
 		if x := line.Crossing; x.Kind == adk.KindAsk && x.Phase == adk.Begin {
@@ -37,7 +37,7 @@ func requests(t *testing.T, written []byte) (all []string) {
 	return all
 }
 
-// WLD-3: a body with a length is passed on while it is read, and told with its end.
+// WLD-3: a body with a length is passed on while it is read, and recorded when it ends.
 func TestUploadsArePassedOnAsTheyAreWritten(t *testing.T) {
 	var happened []string
 	halves := []string{`{"first":1,`, `"second":2}`}
@@ -77,8 +77,8 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(into []byte) (int, error) { return f(into) }
 
-// WLD-3: a real server has the first half before the second is written, and with the length
-// that the caller said.
+// WLD-3: a real server receives the first half before the second is written, and receives the length
+// that the caller gave.
 func TestServersSeeUploadsAsTheyAreWritten(t *testing.T) {
 	seen := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -104,8 +104,8 @@ func TestServersSeeUploadsAsTheyAreWritten(t *testing.T) {
 	assert.Equal(t, []string{`{"method":"POST","path":"","text":"hellothere"}`}, requests(t, written))
 }
 
-// WLD-3, WLD-5: an upload that is answered before its end, whose body breaks, or during
-// which the turn is aborted, is told as what it was, and production sees what it saw.
+// WLD-3, WLD-5: an upload that is answered before its end, whose body fails, or during which the
+// turn is aborted, is recorded as what it was, and production sees what it sees without the transport.
 func TestUploadsWithoutAnEnd(t *testing.T) {
 	broken := errors.New("the file is gone")
 	for name, c := range map[string]struct {
@@ -138,8 +138,8 @@ func TestUploadsWithoutAnEnd(t *testing.T) {
 	}
 }
 
-// WLD-5: a turn that is aborted while a body is sent tells the ask as one that an aborted
-// turn refuses, and the exchange goes on as its context lets it.
+// WLD-5: when a turn is aborted while a body is sent, the ask is recorded as one that an aborted
+// turn refuses, and the exchange goes on as its context allows.
 func TestUploadsInAnAbortedTurn(t *testing.T) {
 	var out bytes.Buffer
 	config := turn(nil)

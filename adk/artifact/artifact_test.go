@@ -14,7 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// made makes an artifact of a text, as a constructor does.
+// made builds an artifact of a text with a constructor.
 func made(t testing.TB, construct adk.ArtifactConstructor, body string) *adk.Media {
 	t.Helper()
 	result, err := construct(context.Background(), adk.Bytes(body))
@@ -22,7 +22,7 @@ func made(t testing.TB, construct adk.ArtifactConstructor, body string) *adk.Med
 	return result.(*adk.Media)
 }
 
-// ART-1, ART-2, ART-3: an artifact is a document with a mark, which says what the body is.
+// ART-1, ART-2, ART-3: an artifact is a document with a mark, which describes the body.
 func TestNew(t *testing.T) {
 	media, err := artifact.New(artifact.Init{ID: "call-1", Flavour: artifact.MarkdownFlavour, Filename: "x.md", Reader: adk.MediaBytes([]byte("a\nb\n")), TrustTier: adk.TrustFirstParty, Source: "there"})
 	require.NoError(t, err)
@@ -53,7 +53,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// ART-1: a mark of a wrong shape is none, and neither is one of another tier or on a picture.
+// ART-1: a mark of a wrong shape is no mark. Neither is one of another trust tier, or on a picture.
 func TestOf(t *testing.T) {
 	good := map[string]any{"flavour": "text", "key": "", "bytes": 1, "lines": 1, "sha256": ""}
 	with := func(changes map[string]any, tier adk.TrustTier, kind adk.MediaKind) bool {
@@ -83,7 +83,7 @@ func TestOf(t *testing.T) {
 	assert.False(t, marked)
 }
 
-// ART-7: constructors make equal artifacts of equal results, and give media back.
+// ART-7: constructors make equal artifacts of equal results, and return media unchanged.
 func TestConstructors(t *testing.T) {
 	for flavour, construct := range map[string]adk.ArtifactConstructor{"text": artifact.Text, "json": artifact.JSON, "markdown": artifact.Markdown, "log": artifact.Flavour{Name: "log", Title: "Log", MIMEType: "text/plain", Ext: "log"}.Constructor()} {
 		first, err := construct(t.Context(), adk.Text("body"))
@@ -116,7 +116,7 @@ func tool(t *testing.T, init adk.ToolInit) *adk.Tool {
 	return made
 }
 
-// ART-4, ART-6, ART-8, ART-9: who makes the result chooses what it is.
+// ART-4, ART-6, ART-8, ART-9: the tool that made a result decides what Wrap makes of it.
 func TestWrap(t *testing.T) {
 	plain, trusted := tool(t, adk.ToolInit{}), tool(t, adk.ToolInit{Trusted: true, ArtifactConstructor: artifact.JSON})
 	wrapped, from, err := artifact.Wrap(t.Context(), plain, "call-1", adk.Text("a\r\nb\n"))
@@ -157,14 +157,14 @@ func TestWrap(t *testing.T) {
 		assert.ErrorIs(t, err, adk.E_ARTIFACT_CONSTRUCTOR, name)
 	}
 
-	// ART-10: media of an artifact tool are a failure.
+	// ART-10: an artifact tool that returns media fails.
 	inTurn(t, fakes.NewStorage().Storage(), func(ctx context.Context, dc *adk.DispatchContext) {
 		_, err := dc.Execute(ctx, words, "{}")
 		assert.ErrorIs(t, err, adk.E_TOOL_DOWNSTREAM_ERROR)
 	})
 }
 
-// ART-5: a prompt says by its title what a handle is of.
+// ART-5: the title of a flavour tells a prompt what a handle stands for.
 func TestTitles(t *testing.T) {
 	for title, flavour := range map[string]artifact.Flavour{"Text artifact": artifact.TextFlavour, "JSON artifact": artifact.JSONFlavour, "Markdown artifact": artifact.MarkdownFlavour} {
 		assert.Equal(t, title, flavour.Title)
@@ -176,7 +176,7 @@ func TestTitles(t *testing.T) {
 	assert.Equal(t, []bool{true, false}, []bool{shown.Inline(), kept.Inline()})
 }
 
-// ART-10: an artifact tool is one by its meta, from a trace too, and has no constructor.
+// ART-10: an artifact tool is recognized by its meta, also in a trace, and has no constructor.
 func TestNewTool(t *testing.T) {
 	init := adk.ToolInit{Name: "ask", Description: "Asks.", InputSchema: []byte(`{"type":"object"}`), Meta: map[string]any{"own": 1},
 		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
@@ -201,7 +201,7 @@ func TestNewTool(t *testing.T) {
 	}
 }
 
-// ART-2, ART-8: a body may be empty, and is the same one whether its bytes are nil or not.
+// ART-2, ART-8: a body may be empty. Nil bytes and empty bytes make the same artifact.
 func TestEmptyBodies(t *testing.T) {
 	for name, nothing := range map[string][]byte{"nil": nil, "empty": {}} {
 		wrapped, _, err := artifact.Wrap(t.Context(), tool(t, adk.ToolInit{}), "call", adk.Bytes(nothing))

@@ -15,9 +15,9 @@ import (
 	"github.com/adkreplay/adkreplay/internal/allocs"
 )
 
-// What questions to a body in a directory cost, beside reading it: head, tail, grep and
-// the counting of lines stream at 500 MB/s and hold less than 1 MiB. Those that go over
-// all of it hash it on the way, so that they notice another body.
+// BenchmarkStream measures what questions to a body in a directory cost, compared with only reading it:
+// head, tail, grep and the counting of lines stream at 500 MB/s and hold less than 1 MiB. Questions
+// that read all of the body hash it on the way, so that they notice a body that was replaced.
 func BenchmarkStream(b *testing.B) {
 	a, reader, entry := largeLog(b, 64<<20)
 	bench := func(name string, bytes int64, ask func() error) {
@@ -58,7 +58,7 @@ func BenchmarkStream(b *testing.B) {
 
 const logLine = "2026-03-15T12:00:00Z info node 7: all is well, nothing to be seen here, go on\n"
 
-// largeLog is a log in a directory, of about so many bytes.
+// largeLog is a log of about size bytes in a directory spool.
 func largeLog(t testing.TB, size int) (*artifact.Artifact, adk.MediaReader, artifact.Entry) {
 	t.Helper()
 	spool, err := artifact.NewDirSpool(t.TempDir())
@@ -75,7 +75,7 @@ func largeLog(t testing.TB, size int) (*artifact.Artifact, adk.MediaReader, arti
 	return a, reader, entry
 }
 
-// What streams holds less than 1 MiB of a body of 16: it does not even allocate more.
+// Streaming questions hold less than 1 MiB of a body of 16 MiB: they do not even allocate more.
 func TestStreamsHoldLittle(t *testing.T) {
 	allocs.Countable(t)
 	a, reader, _ := largeLog(t, 16<<20)
@@ -99,8 +99,8 @@ func TestStreamsHoldLittle(t *testing.T) {
 	}
 }
 
-// A line that is not asked for is not held, however long it is, and one that is too long to be
-// given is not read to its end.
+// A line that is not asked for is not held, however long it is. A line that is too long for an
+// answer is not read to its end.
 func TestLongLinesAreNotHeld(t *testing.T) {
 	allocs.Countable(t)
 	body := strings.Repeat("x", 20<<20) + "\nERROR second\nthird"
@@ -120,7 +120,7 @@ func TestLongLinesAreNotHeld(t *testing.T) {
 	assert.Less(t, allocated, uint64(1<<20))
 }
 
-// counting counts what was read.
+// counting counts the bytes that were read.
 type counting struct {
 	io.Reader
 	read *int

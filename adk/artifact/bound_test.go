@@ -17,7 +17,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
-// dense are documents of a size that have as much in each byte as a format can say.
+// dense are documents of a given size that hold as many values in each byte as their format allows.
 var dense = map[string]map[string]func(size int) string{
 	"json": {
 		"numbers": filled("[", "1,", "1]"), "lists": filled("[", "[],", "[]]"), "objects": filled("[", `{"":0},`, `0]`), "one key": filled("{", `"":0,`, `"":0}`),
@@ -56,7 +56,7 @@ func counted(begin, piece, end string) func(size int) string {
 	}
 }
 
-// denseQuestions are questions beside those without arguments, by tool.
+// denseQuestions are the arguments of questions, by tool. Each tool is also asked without arguments.
 var denseQuestions = map[string][]string{
 	"artifact_grep":            {`"pattern":""`, `"pattern":"x"`, `"pattern":"zzz"`},
 	"artifact_head":            {`"n":9007199254740991`},
@@ -76,7 +76,7 @@ var denseQuestions = map[string][]string{
 	"artifact_md_images":   {`"startLine":0,"endLine":200000`},
 }
 
-// ART-6: an answer below 8 MiB is given; the body has no bound, and Text and Bytes give all.
+// ART-6: an answer below 8 MiB is given. A body has no bound, and Text and Bytes return all of it.
 func TestAnswersHaveABound(t *testing.T) {
 	item := `"` + strings.Repeat("x", 1<<20) + `",`
 	for items, given := range map[int]bool{5: true, 9: false} {
@@ -95,10 +95,10 @@ func TestAnswersHaveABound(t *testing.T) {
 	}
 }
 
-// No question to a document that is as dense as its format allows holds more than 64 MiB
-// above the body, and none takes long. With ADKREPLAY_LARGE the documents have 10 MiB, and
-// what is held is looked at in every collection; else they have 4 KiB, and all that is
-// allocated counts: what grows with each value of a document shows there as well.
+// No question to a document that is as dense as its format allows holds more than 64 MiB above the
+// body, and none takes long. With ADKREPLAY_LARGE=all the documents have 10 MiB, and the live heap is
+// measured at every collection. Otherwise they have 4 KiB, and everything that is allocated counts,
+// because memory that grows with each value of a document shows there as well.
 func TestDenseDocuments(t *testing.T) {
 	thorough.Long(t)
 	allocs.Countable(t)
@@ -118,10 +118,10 @@ func TestDenseDocuments(t *testing.T) {
 	}
 }
 
-// askAll asks the one artifact of a dispatch everything.
+// askAll asks the only artifact of a dispatch every question.
 func askAll(ctx context.Context, t *testing.T, dc *adk.DispatchContext, large bool) {
-	forged := forge(t, dc, artifact.Config{RecordLimit: 1}) // so that every question crosses
-	adk.EstimateTokens("x", adk.EncodingO200kBase)          // the ranks are read once
+	forged := forge(t, dc, artifact.Config{RecordLimit: 1}) // so that every question is a crossing
+	adk.EstimateTokens("x", adk.EncodingO200kBase)          // loads the ranks before the measurement
 	for _, tool := range forged.All() {
 		for _, asked := range append([]string{""}, denseQuestions[tool.Name()]...) {
 			var err error
@@ -145,9 +145,9 @@ func askAll(ctx context.Context, t *testing.T, dc *adk.DispatchContext, large bo
 	}
 }
 
-// boundOf is how many bytes a question may hold above a large body, or allocate in sum for
-// a small one: what is asked of the index of JSON less than a tree of it takes, an answer a few
-// times what it has, and one to JSON what it takes to grow up to its bound.
+// boundOf is how many bytes a question may hold above a large body, or may allocate in total for a
+// small one. Questions to the index of a JSON document take less than a tree of it; an answer takes a
+// few times its size; an answer from JSON takes the buffers that grow up to its bound.
 func boundOf(tool string, large bool) int64 {
 	switch {
 	case large:

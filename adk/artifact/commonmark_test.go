@@ -22,13 +22,13 @@ import (
 	"github.com/adkreplay/adkreplay/adk/artifact"
 )
 
-// commonMark is an example of CommonMark's specification.
+// commonMark is one example of CommonMark's specification.
 type commonMark struct {
 	Markdown, HTML, Section string
 	Example                 int
 }
 
-// commonMarks are the examples of CommonMark, as goldmark's module has them.
+// commonMarks returns the examples of CommonMark that goldmark's module contains.
 func commonMarks(t *testing.T) (all []commonMark) {
 	t.Helper()
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/yuin/goldmark").Output()
@@ -44,17 +44,17 @@ func commonMarks(t *testing.T) (all []commonMark) {
 	return all
 }
 
-// marks is what the tree of goldmark says of a document that the questions are about.
+// marks holds what goldmark's tree says about the parts of a document that questions ask for.
 type marks struct {
 	headings, fences []string // by line
 	links, images    []string
 	blocks           int
 }
 
-// atx begins as a heading does that is told by its own line alone.
+// atx matches the beginning of a heading that is recognized by its own line alone.
 var atx = regexp.MustCompile(`^ {0,3}#{1,6}([ \t]|$)`)
 
-// marksOf walks goldmark's tree, whatever the artifact makes of it.
+// marksOf walks goldmark's tree, independently of what the artifact makes of the document.
 func marksOf(t *testing.T, document string) (m marks) {
 	data := []byte(document)
 	lines := strings.Split(document, "\n")
@@ -86,20 +86,20 @@ func marksOf(t *testing.T, document string) (m marks) {
 	return m
 }
 
-// byLines are the examples whose fences are seen otherwise by who goes over the lines once
-// (ART-19).
+// byLines are the examples in which a reader that goes over the lines once sees other fences than
+// goldmark (ART-19), each with the reason.
 var byLines = map[int]string{
 	161: "within HTML that no blank line ends, fences are HTML",
 	318: "the fence begins behind the mark of a list",
 	324: "the fence begins behind the mark of a list",
 }
 
-// ART-18, ART-19: every question to every example of CommonMark is answered, and as the tree
-// that goldmark makes of it says.
+// ART-18, ART-19: every question to every example of CommonMark is answered, and the answer agrees
+// with the tree that goldmark makes of it.
 func TestCommonMark(t *testing.T) {
 	for _, example := range commonMarks(t) {
 		if strings.HasPrefix(example.Markdown, "---\n") {
-			continue // where artifacts have a frontmatter
+			continue // an artifact takes this for a frontmatter
 		}
 		made, err := artifact.Markdown(t.Context(), adk.Text(example.Markdown))
 		require.NoError(t, err)
@@ -150,7 +150,7 @@ func TestCommonMark(t *testing.T) {
 
 var tag = regexp.MustCompile(`<(/?[a-z0-9]+)[^>]*?>`)
 
-// wordsOf are the words that a reader of a page sees.
+// wordsOf returns the words that a reader of a page sees.
 func wordsOf(page string) []string {
 	page = regexp.MustCompile(`<img [^>]*?alt="([^"]*)"[^>]*>`).ReplaceAllString(page, "$1")
 	page = regexp.MustCompile(`</?(p|h[1-6]|li|ul|ol|pre|blockquote|hr|br)\b[^>]*>`).ReplaceAllString(page, " ")

@@ -16,7 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// holding runs a function in a dispatch that holds tool calls.
+// holding runs do in a dispatch that holds the given tool calls.
 func holding(t *testing.T, calls []*adk.ToolCall, do func(ctx context.Context, dc *adk.DispatchContext), watch ...adk.Probe) {
 	t.Helper()
 	inTurn(t, fakes.NewStorage().Storage(), func(ctx context.Context, dc *adk.DispatchContext) {
@@ -43,7 +43,7 @@ func names(r *adk.Registry) string {
 	return strings.Join(names, " ")
 }
 
-// answer is what a forged tool answers, or its error.
+// answer returns what a forged tool answers, or its error.
 func answer(ctx context.Context, dc *adk.DispatchContext, forged *adk.Registry, name, args string) (string, error) {
 	tool, known := forged.Get(name)
 	if !known {
@@ -62,8 +62,8 @@ const (
 	mdNames   = " artifact_md_frontmatter artifact_md_headings artifact_md_code_blocks artifact_md_sections artifact_md_links artifact_md_images artifact_md_text artifact_md_ast"
 )
 
-// FRG-1, FRG-2, FRG-12: base tools for all artifacts, a flavour's for its own, none
-// without any; a list, text, a plain media and the answer of a forged tool are none.
+// FRG-1, FRG-2, FRG-12: Forge gives base tools for all artifacts, and a flavour's tools for its artifacts.
+// There are no tools for a media list, a text, a plain media or the answer of a forged tool.
 func TestForge(t *testing.T) {
 	list, err := adk.NewToolCall(adk.ToolCallInit{ID: "list", Tool: "x", Args: map[string]any{}, Results: adk.MediaList{made(t, artifact.Text, "a")}, CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch, CompletedAt: fakes.Epoch})
 	require.NoError(t, err)
@@ -86,7 +86,7 @@ func TestForge(t *testing.T) {
 			assert.Equal(t, want, names(forged))
 			again := forge(t, dc, artifact.Config{})
 			for i, tool := range forged.All() {
-				// FRG-3, FRG-8: equal sights make equal tools.
+				// FRG-3, FRG-8: forging twice from the same tool calls makes equal tools.
 				assert.Equal(t, again.All()[i].Digest(), tool.Digest())
 				assert.True(t, artifact.IsTool(tool) && tool.Ephemeral() && !tool.Trusted(), tool.Name())
 				assert.Equal(t, []any{adk.CollisionReplace, adk.EffectReads}, []any{tool.OnCollision(), tool.Effect()})
@@ -97,7 +97,7 @@ func TestForge(t *testing.T) {
 	}
 }
 
-// enumOf are the ids that a tool takes.
+// enumOf returns the call ids that a tool accepts.
 func enumOf(t *testing.T, tool *adk.Tool) []string {
 	var schema struct {
 		Required   []string
@@ -118,7 +118,7 @@ func calledOf(calls []*adk.ToolCall, tool string) (ids []string) {
 	return ids
 }
 
-// FRG-4, FRG-5, FRG-7: what the tools are asked and answer.
+// FRG-4, FRG-5, FRG-7: what each forged tool is asked, and what it answers.
 func TestForgedAnswers(t *testing.T) {
 	calls := []*adk.ToolCall{
 		call(t, "t", made(t, artifact.Text, "alpha\nbeta\ngamma\nbanana")),
@@ -160,7 +160,7 @@ func TestForgedAnswers(t *testing.T) {
 	})
 }
 
-// FRG-5: null, none, and the plain data of a user's flavour. ART-20.
+// FRG-5: a user's flavour may answer null, nothing, and any plain data. ART-20.
 func TestOwnFlavour(t *testing.T) {
 	answers := map[string]any{"null": nil, "int": 42, "big": int64(1) << 60, "float": 2.5, "text": "words", "texts": []string{"a", "b"}, "none": []string{}, "map": map[string]any{"b": 1, "a": []any{}}, "struct": artifact.Link{Text: "t", URL: "u"}, "truth": true, "opaque": make(chan int), "failed": errors.New("boom")}
 	own := artifact.Flavour{Name: "own", Title: "Own artifact", MIMEType: "text/x-own", Ext: "own", Methods: []artifact.Method{{
@@ -184,7 +184,7 @@ func TestOwnFlavour(t *testing.T) {
 			_, err := answer(ctx, dc, forged, "doc_own_ask", `{"callId":"o","what":"`+what+`"}`)
 			assert.ErrorIs(t, err, adk.E_TOOL_DOWNSTREAM_ERROR, what)
 		}
-		// ART-20: every fault of a config at once.
+		// ART-20: an error names all faults of a config at once.
 		twice := own
 		twice.Methods = append([]artifact.Method{{Tool: "head", Description: "x", Args: json.RawMessage(`{"properties":{"callId":{}}}`)}, {Args: json.RawMessage(`[]`)}}, own.Methods...)
 		_, err := artifact.Forge(dc, artifact.Config{Flavours: []artifact.Flavour{own, twice, {}}, MaxResult: -1})
@@ -200,7 +200,7 @@ func TestOwnFlavour(t *testing.T) {
 	})
 }
 
-// FRG-6: what is gone when the tool runs is an answer.
+// FRG-6: when its artifact is gone by the time the tool runs, the tool says so in its answer.
 func TestForgedToolOfWhatIsGone(t *testing.T) {
 	calls := []*adk.ToolCall{call(t, "a", made(t, artifact.JSON, "1")), call(t, "b", made(t, artifact.JSON, "1")), call(t, "c", made(t, artifact.JSON, "1"))}
 	holding(t, calls, func(ctx context.Context, dc *adk.DispatchContext) {
@@ -222,7 +222,7 @@ func TestForgedToolOfWhatIsGone(t *testing.T) {
 	})
 }
 
-// FRG-11: an answer that is too long is cut at a whole line, or a whole rune.
+// FRG-11: an answer that is too long is cut at the end of a whole line, or of a whole rune.
 func TestMaxResult(t *testing.T) {
 	calls := []*adk.ToolCall{call(t, "t", made(t, artifact.Text, "alpha\nbeta\ngamma")), call(t, "l", made(t, artifact.Text, "éééééééééé"))}
 	holding(t, calls, func(ctx context.Context, dc *adk.DispatchContext) {
@@ -240,8 +240,8 @@ func TestMaxResult(t *testing.T) {
 	})
 }
 
-// FRG-9: local use leaves the dispatch's tools alone; installed ones are replaced where
-// they differ, removed where they are forged no more, and cross nothing where all is equal.
+// FRG-9: using forged tools locally does not change the dispatch's tools. Install replaces tools that
+// differ and removes tools that are no longer forged. It makes no crossing where nothing changes.
 func TestInstall(t *testing.T) {
 	var crossed []string
 	watch := watching(func(x *adk.Crossing) {
@@ -270,7 +270,7 @@ func TestInstall(t *testing.T) {
 	assert.Equal(t, "prune", crossed[len(crossed)-1], "the ack prunes them")
 }
 
-// watching is told the crossings of a run.
+// watching is a probe that calls a function with the crossings of a run.
 type watching func(x *adk.Crossing)
 
 func (w watching) Observe(adk.RunInfo) adk.Observer { return watcher{w} }
@@ -282,7 +282,7 @@ func (watcher) Park(int, func() bool)  {}
 func (watcher) Resume(int)             {}
 func (w watcher) Tell(x *adk.Crossing) { w.tell(x) }
 
-// ART-21: a question opens its media through the context of the tool that asks.
+// ART-21: a question opens its media through the context of the tool that asks it.
 func TestQuestionsCross(t *testing.T) {
 	opened := 0
 	holding(t, []*adk.ToolCall{call(t, "t", made(t, artifact.Text, "a\nb"))}, func(ctx context.Context, dc *adk.DispatchContext) {
@@ -336,8 +336,8 @@ func BenchmarkForge(b *testing.B) {
 	}
 }
 
-// ART-16, FRG-4: an array is one document, which is given whole; the tools that would count, cut
-// or choose among records say so, and the path that they name instead gives its elements.
+// ART-16, FRG-4: an array is one document, which is answered whole. The tools that would count, cut or
+// choose among records say so, and the path that they suggest instead selects the array's elements.
 func TestForgedOfAnArray(t *testing.T) {
 	array := []*adk.ToolCall{call(t, "j", made(t, artifact.JSON, `[{"price":20},{"price":1},{"price":2},{"price":3},{"price":30},{"price":4}]`))}
 	holding(t, array, func(ctx context.Context, dc *adk.DispatchContext) {
@@ -367,8 +367,8 @@ func TestForgedOfAnArray(t *testing.T) {
 	})
 }
 
-// FRG-1, FRG-3: where tools are for handles alone, there are none without a handle, and no id
-// among theirs of what stands in the prompt.
+// FRG-1, FRG-3: with HandlesOnly there are no tools while no artifact is shown by a handle, and the tools
+// accept no id of an artifact that the prompt shows inline.
 func TestForgedOfHandlesOnly(t *testing.T) {
 	short, long := call(t, "short", made(t, artifact.Text, "1")), call(t, "long", made(t, artifact.JSON, `{"a":1}`))
 	holding(t, []*adk.ToolCall{short, long}, func(ctx context.Context, dc *adk.DispatchContext) {
@@ -389,7 +389,7 @@ func TestForgedOfHandlesOnly(t *testing.T) {
 	})
 }
 
-// FRG-4, ART-5: what a prompt says of a flavour is what is forged for it, in that order.
+// FRG-4, ART-5: Offers lists the same tools for a flavour as Forge makes, in the same order.
 func TestOffers(t *testing.T) {
 	names := func(flavour string, config artifact.Config) (string, []string) {
 		title, offers, err := config.Offers(flavour)
@@ -417,7 +417,7 @@ func TestOffers(t *testing.T) {
 	assert.ErrorIs(t, err, adk.E_INVALID_ARTIFACT_CONFIG)
 }
 
-// FRG-1, FRG-9: without a dispatch there is nothing to forge of, and the error says so.
+// FRG-1, FRG-9: without a dispatch Forge and Install return an error that says what is missing.
 func TestForgeOfNothing(t *testing.T) {
 	_, err := artifact.Forge(nil, artifact.Config{})
 	assert.EqualError(t, err, "artifact: Forge has no dispatch context, want the one that the executor was called with")

@@ -12,8 +12,8 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// ART-5, ART-6, FRG-12: calls with an artifact that is large enough are shown by a handle, each
-// in its place; those of less, of words and media, and of forged tools stay as they are.
+// ART-5, ART-6, FRG-12: a call whose artifact is large enough is shown by a handle, in its place. Smaller
+// artifacts, texts, media lists and answers of forged tools stay as they are.
 func TestHandles(t *testing.T) {
 	query := call(t, "query", made(t, artifact.Text, "12345")).Init()
 	query.FromArtifactTool = true
@@ -43,7 +43,7 @@ func TestHandles(t *testing.T) {
 	})
 }
 
-// ART-6: options that are wrong are a fault, and the dispatch does not go on.
+// ART-6: invalid options are an error, and the dispatch does not go on.
 func TestHandlesRefuse(t *testing.T) {
 	inTurn(t, fakes.NewStorage().Storage(), func(ctx context.Context, dc *adk.DispatchContext) {
 		err := artifact.Handles(artifact.HandleOptions{From: -1}).Run(ctx, dc, func(context.Context) { t.Error("it went on") })

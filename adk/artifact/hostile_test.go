@@ -17,7 +17,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
-// laughs is YAML whose aliases make of a few lines a billion values.
+// laughs is YAML of a few lines whose aliases expand to a billion values.
 func laughs() string {
 	var b strings.Builder
 	b.WriteString("---\na0: &a0 [x,x,x,x,x,x,x,x,x]\n")
@@ -27,7 +27,7 @@ func laughs() string {
 	return b.String() + "---\n# Ha\n"
 }
 
-// hostileBodies are documents that readers have choked on.
+// hostileBodies are documents of the kinds that have made parsers hang or crash.
 var hostileBodies = map[string]string{
 	"nothing": "", "blank": " \n\t\n", "binary": "\x00\x01\xff\xfe\x80\n\x00", "not UTF-8": "{\"a\":\"\xff\xc3\"}", "a mark of order": "\uFEFF{}", "carriage returns": "a\rb\r\nc",
 	"deep lists": strings.Repeat("[", 50_000), "closed deep lists": strings.Repeat("[", 50_000) + strings.Repeat("]", 50_000), "deep objects": strings.Repeat(`{"a":`, 20_000),
@@ -39,7 +39,7 @@ var hostileBodies = map[string]string{
 	"a table": strings.Repeat("|a", 2_000) + "\n" + strings.Repeat("|-", 2_000) + "\n" + strings.Repeat("|b\n", 500), "tags": strings.Repeat("<a href='", 10_000), "entities": strings.Repeat("&#0;&NotEqualTilde;&", 5_000), "links": strings.Repeat("www.a.b ", 5_000),
 }
 
-// hostileQuestions are questions beside those without arguments.
+// hostileQuestions are the arguments of questions, by tool. Each tool is also asked without arguments.
 var hostileQuestions = map[string][]string{
 	"artifact_grep":            {`"pattern":"(a*)*b"`, `"pattern":"(((((x{50}){50})"`, `"pattern":"\\x00"`, `"pattern":"(?i)ſ"`, `"pattern":""`},
 	"artifact_cat":             {`"start":9007199254740991`, `"start":5,"end":2`},
@@ -53,8 +53,8 @@ var hostileQuestions = map[string][]string{
 	"artifact_md_links":        {`"startLine":9007199254740991`, `"startLine":1,"endLine":2`},
 }
 
-// ART-14 to ART-19: whatever a document and a question are, there is an answer or an error
-// of the tool with a code, and no answer costs more than 64 MiB.
+// ART-14 to ART-19: whatever the document and the question are, there is an answer or an error of
+// the tool with a code, and no answer costs more than 64 MiB.
 func TestHostileDocuments(t *testing.T) {
 	thorough.Long(t)
 	questions := 0
@@ -86,7 +86,7 @@ func TestHostileDocuments(t *testing.T) {
 	require.Greater(t, questions, thorough.Of(1000, 1000, 100))
 }
 
-// ART-15, ART-16: of many records no trees are kept, and they answer as few do.
+// ART-15, ART-16: no trees are kept of many records, and many records answer as a few do.
 func TestManyRecords(t *testing.T) {
 	const records = 30_000
 	var text strings.Builder

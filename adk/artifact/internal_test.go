@@ -15,7 +15,7 @@ import (
 	_ "github.com/adkreplay/adkreplay/internal/draws"
 )
 
-// A pattern in any case is looked for by what it needs, as one in one case is.
+// A case-insensitive pattern is searched for by the text that every match contains, as a case-sensitive one is.
 func TestNeededBy(t *testing.T) {
 	for pattern, want := range map[string]string{
 		"error [0-9]+": "error ", "(?i)error [0-9]+": "error ", "(?i)Kiosk-17": "-17", "(?i)asKed": "ed", "(?i)straße": "tra",
@@ -25,7 +25,7 @@ func TestNeededBy(t *testing.T) {
 	}
 }
 
-// ART-12: the lines that are found are those that the pattern matches, each alone.
+// ART-12: grep finds exactly the lines that the pattern matches when it is given each line alone.
 func TestGrepFindsEachLine(t *testing.T) {
 	letters := []string{"a", "A", "i", "I", "İ", "ı", "k", "K", "\u212a", "s", "S", "ſ", "ß", "ẞ", "x", "X", "1", " ", "\n", "\xff", "\r", strings.Repeat("A", 600)}
 	patterns := []string{"(?i)ax", "(?i)a1x", "(?i)skx", "(?i)xs", "(?i)i", "(?i)İ", "(?i)ß", "(?i)^x", "(?i)x$", "(?i)k", "ax", "(?i)(ai)+x", "(?i)a.x", "(?i)1", "(?i) x"}
@@ -44,7 +44,7 @@ func TestGrepFindsEachLine(t *testing.T) {
 	})
 }
 
-// SPL-2: where a disk fails behind the new entry, the write fails, and the key has a body.
+// SPL-2: when syncing fails after the new entry was written, Write fails and the key has the old or the new body.
 func TestDirectoryThatDoesNotSettle(t *testing.T) {
 	spool, err := NewDirSpool(t.TempDir())
 	require.NoError(t, err)
@@ -65,7 +65,7 @@ func TestDirectoryThatDoesNotSettle(t *testing.T) {
 	assert.Contains(t, []string{"old", "new"}, string(body))
 }
 
-// An answer that was recorded may be anything: one that is too much to read is refused.
+// A recorded answer may be anything. One that is too large to read is refused.
 func TestRecordedAnswersThatAreTooMuch(t *testing.T) {
 	long := `{"` + strings.Repeat("x", maxAnswer+1) + `\n":0}`
 	_, err := canonical(long)
@@ -76,8 +76,8 @@ func TestRecordedAnswersThatAreTooMuch(t *testing.T) {
 	assert.Error(t, err)
 }
 
-// ART-22, ART-24: of an answer of another type than its question has, which a trace may hold, it
-// is said whose it is, what it is and what it would have to be. There is no value then.
+// ART-22, ART-24: a trace may hold an answer of another type than its question has. The error then says
+// whose answer it is, which type it has and which type it needs, and no value is returned.
 func TestRecordedAnswersThatDoNotFit(t *testing.T) {
 	const whose = `artifact "a": the answer to head`
 	from := func(text string) any { return recordedAnswer{encoding(text), whose} }
@@ -114,7 +114,7 @@ func TestRecordedAnswersThatDoNotFit(t *testing.T) {
 	assert.Equal(t, 3, n)
 }
 
-// What a list of structs says is counted as it is written in the end.
+// The size of an answer that is a list of structs is counted in its final encoding.
 func TestAnswersAreCountedAsTheyAreWritten(t *testing.T) {
 	text := strings.Repeat("<", maxAnswer/4)
 	answer, err := encoded([]struct{ Text string }{{text}})

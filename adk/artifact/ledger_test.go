@@ -19,10 +19,10 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// What was observed of the library whose artifacts these follow, where no test of a single
-// rule has it.
+// The tests below hold behaviour that was observed in the library that these artifacts follow, where
+// no test of a single rule holds it.
 
-// L-411, L-412, A-015, A-016, A-019, A-020, A-022: bodies are what they are, to the byte.
+// L-411, L-412, A-015, A-016, A-019, A-020, A-022: bodies are kept byte for byte.
 func TestObservedQuestions(t *testing.T) {
 	const body = "alpha\r\nbeta\n"
 	for way, a := range opened(t, artifact.Text, body) {
@@ -48,8 +48,8 @@ func TestObservedQuestions(t *testing.T) {
 	ask(artifact.Markdown, "---\na: 1\n---\n", [3]string{"md_frontmatter", "", "{\n  \"a\": 1\n}"}, [3]string{"md_frontmatter", "", "{\n  \"a\": 1\n}"}, [3]string{"md_links", "", "(empty list)"})
 }
 
-// A-065, A-069, A-070, A-071, A-074 to A-077: what the tools of the batteries leave behind is
-// kept once a call, under its id, and read back.
+// A-065, A-069, A-070, A-071, A-074 to A-077: the artifacts that the built-in tools produce are kept
+// once per call, under the call's id, and are read back.
 func TestObservedTurns(t *testing.T) {
 	for _, c := range []struct {
 		flavour string
@@ -90,8 +90,8 @@ func TestObservedTurns(t *testing.T) {
 	}
 }
 
-// ledger has a line for some of what was observed: its rows, and the tests that have it, or
-// what was decided in its place.
+// ledger has a line for each group of observed rows: the rows, and the tests that hold them or the
+// decision that was made instead.
 const ledger = `
 L-257 L-258 L-259 L-260 L-261 A-039 A-040 A-041 A-042: TestNewTool
 L-402 L-403: TestNew
@@ -138,7 +138,7 @@ A-088: decided, Spooling wraps the obligations of any storage (SPL-9)
 A-089: decided, constructors hold bodies in memory (ART-7)
 `
 
-// Every row has its test, which there is, or what was decided.
+// Every row of the ledger names tests that exist, or a decision.
 func TestLedgerIsKept(t *testing.T) {
 	held := map[string]bool{}
 	for line := range strings.Lines(strings.TrimSpace(ledger)) {
@@ -165,7 +165,7 @@ func TestLedgerIsKept(t *testing.T) {
 	}
 }
 
-// hasTest reports whether a test of the name is in a folder.
+// hasTest reports whether a folder contains a test of the given name.
 func hasTest(t *testing.T, dir, name string) bool {
 	files, err := os.ReadDir(dir)
 	require.NoError(t, err)

@@ -20,7 +20,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
-// reading is an opener that counts.
+// reading is an opener that counts how often it opened a media.
 type reading struct{ opened int }
 
 func (r *reading) OpenMedia(ctx context.Context, media *adk.Media) ([]byte, error) {
@@ -28,8 +28,8 @@ func (r *reading) OpenMedia(ctx context.Context, media *adk.Media) ([]byte, erro
 	return media.Bytes(ctx)
 }
 
-// opened are the ways to ask one body: read whole through the context, from a reader
-// with ranges, and from one without.
+// opened returns the ways to ask one body: read whole through the context, from a reader that
+// supports ranges, and from one that does not.
 func opened(t testing.TB, construct adk.ArtifactConstructor, body string) map[string]*artifact.Artifact {
 	t.Helper()
 	media := made(t, construct, body)
@@ -50,14 +50,14 @@ func opened(t testing.TB, construct adk.ArtifactConstructor, body string) map[st
 	return ways
 }
 
-// dripping reads a few bytes at a time, and of a large body more.
+// dripping returns a few bytes in each Read, and more of a large body.
 type dripping struct{ *strings.Reader }
 
 func (d *dripping) Read(p []byte) (int, error) {
 	return d.Reader.Read(p[:min(len(p), 7+int(d.Size()>>9))])
 }
 
-// ART-12, ART-13, ART-14: the questions to every body.
+// ART-12, ART-13, ART-14: the questions that every body answers.
 func TestLines(t *testing.T) {
 	thorough.OneGoroutine(t)
 	bodies := map[string][]string{
@@ -112,7 +112,7 @@ func same(a, b []string) bool {
 	return slices.Equal(a, b)
 }
 
-// ART-12: grep finds in pieces what it finds line by line.
+// ART-12: grep, which searches block by block, finds the same lines as a search line by line.
 func TestGrepAcrossBlocks(t *testing.T) {
 	var body strings.Builder
 	var want []string
@@ -133,8 +133,8 @@ func TestGrepAcrossBlocks(t *testing.T) {
 	}
 }
 
-// ART-21, ART-22, ART-23: one reading a question, through the context for a body that a trace may
-// hold; what is read has to be what the mark says.
+// ART-21, ART-22, ART-23: each question reads the body once. A body that a trace may hold is read through
+// the context. What is read has to match the mark.
 func TestBodiesAreChecked(t *testing.T) {
 	media := made(t, artifact.Text, "a\nb")
 	opener := &reading{}
@@ -162,7 +162,7 @@ func TestBodiesAreChecked(t *testing.T) {
 	_, err = broken.Text(t.Context())
 	assert.ErrorIs(t, err, errBroken)
 
-	// Without a reader, the spool is asked.
+	// Without a reader, the spool of the config is asked.
 	text, err := media.MarshalJSON()
 	require.NoError(t, err)
 	read, err := adk.ParseRecord(adk.RecordMedia, text)
@@ -208,7 +208,7 @@ func rawBytes(items []json.RawMessage) [][]byte {
 	return all
 }
 
-// ART-15, ART-16, ART-17: JSON, found once, its keys and digits kept.
+// ART-15, ART-16, ART-17: JSON is parsed once, and its keys and digits are kept.
 func TestJSONQuestions(t *testing.T) {
 	type answers struct {
 		kind                       string
@@ -248,7 +248,7 @@ func TestJSONQuestions(t *testing.T) {
 	}
 }
 
-// ART-15, ART-17: what is none is E_ARTIFACT_FORMAT on first use, with its place.
+// ART-15, ART-17: a body that is not JSON gives E_ARTIFACT_FORMAT with the place on first use.
 func TestJSONFaults(t *testing.T) {
 	for body, place := range map[string]string{"": "line 1", " \n": "line 2", "{\"a\":": "line 1, column 6", strings.Repeat("[", 600) + strings.Repeat("]", 600): "nested more than 500"} {
 		for _, a := range opened(t, artifact.JSON, body) {
@@ -284,7 +284,7 @@ func TestJSONFaults(t *testing.T) {
 	assert.ErrorContains(t, err, "too many nodes")
 }
 
-// Who asks no longer gets no answer, also of a document that was read before.
+// A question whose context has ended gets no answer, also when the document was read before.
 func TestJSONQuestionsEndWithTheirContext(t *testing.T) {
 	q, why := opened(t, artifact.JSON, "{}\n{}")["memory"].JSON(), errors.New("enough")
 	_, err := q.Length(t.Context())
@@ -301,12 +301,12 @@ func TestJSONQuestionsEndWithTheirContext(t *testing.T) {
 	assert.ErrorIs(t, err, why)
 }
 
-// The forms of one line for Markdown's answers.
+// oneLine formats Markdown's answers in one line.
 func oneLine(v any) string { text, _ := json.Marshal(v); return string(text) }
 
 const page = "---\ntitle: Page\ntags: [a, b]\n---\n# One #\n\nSee [here](https://example.org \"T\") and <https://auto.example>, ![pic](p.png), [ref][r].\n\n```go title=x\n# no heading\n```\n## Two\n~~~\ncode\n# still code\n~~~~\n### Three\n#No\n    # no\n#\ttabbed\n[r]: /ref 'R'\n"
 
-// ART-18, ART-19: Markdown's outline.
+// ART-18, ART-19: the outline of a Markdown document.
 func TestMarkdownOutline(t *testing.T) {
 	for way, a := range opened(t, artifact.Markdown, page) {
 		ctx, q := t.Context(), a.Markdown()
@@ -367,7 +367,7 @@ func TestMarkdownOutline(t *testing.T) {
 	}
 }
 
-// ART-18, ART-19: what goldmark reads of ranges.
+// ART-18, ART-19: what goldmark finds in ranges of lines.
 func TestMarkdownRanges(t *testing.T) {
 	for way, a := range opened(t, artifact.Markdown, page) {
 		ctx, q := t.Context(), a.Markdown()
@@ -402,7 +402,7 @@ func TestMarkdownRanges(t *testing.T) {
 		`{"type":"code","lang":"go","meta":"meta x","value":"code"},{"type":"code","value":"old"}]}`, oneLine(tree))
 }
 
-// ART-19: hostile Markdown is answered or refused, and soon.
+// ART-19: hostile Markdown is answered or refused within a short time.
 func TestMarkdownIsBounded(t *testing.T) {
 	refused := 0
 	for name, body := range map[string]string{

@@ -18,8 +18,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
-// ART-6, ART-17: whatever a question to a body is refused for, it is E_ARTIFACT_FORMAT, and
-// says of which artifact, why, and what to ask instead.
+// ART-6, ART-17: whatever the reason is for which a question is refused, the error is
+// E_ARTIFACT_FORMAT and says which artifact it is about, why, and what to ask instead.
 func TestRefusals(t *testing.T) {
 	thorough.Long(t)
 	line := strings.Repeat("x", 8<<20+1)
@@ -95,7 +95,7 @@ func TestRefusals(t *testing.T) {
 			continue
 		}
 		media := made(t, c.construct, c.body)
-		for limit, times := range map[int64]int{64 << 20: 2, -1: 1} { // in memory, where the second is answered from what the first found out, and where it lies
+		for limit, times := range map[int64]int{64 << 20: 2, -1: 1} { // in memory, where the second question is answered from what the first found out, and from a reader
 			a, err := artifact.Open(&reading{}, media, artifact.Config{RecordLimit: limit})
 			require.NoError(t, err)
 			for range times {
@@ -107,7 +107,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// refused says that an error is of one artifact, says so once, and has these parts.
+// refused checks that an error names its artifact exactly once and contains these parts.
 func refused(t *testing.T, err error, id string, parts ...string) {
 	t.Helper()
 	require.ErrorIs(t, err, adk.E_ARTIFACT_FORMAT)
@@ -117,7 +117,7 @@ func refused(t *testing.T, err error, id string, parts ...string) {
 	}
 }
 
-// ART-17: of an object whose keys are too many to be told apart the keys are refused.
+// ART-17: the keys of an object that has too many keys to tell them apart are refused.
 func TestTooManyKeys(t *testing.T) {
 	media := made(t, artifact.JSON, "{"+strings.Repeat(`"":0,`, 2_000_000)+`"":0}`)
 	a, err := artifact.Open(&reading{}, media, artifact.Config{})
@@ -126,8 +126,8 @@ func TestTooManyKeys(t *testing.T) {
 	refused(t, err, media.ID(), "more than 2000000 keys", "ask for less of the document")
 }
 
-// ART-6, ART-20: the answers of a user's own flavour have the bound too, whatever they are
-// made of, and a refusal that they hand on is named once.
+// ART-6, ART-20: the answers of a user's own flavour have the same bound, whatever their type, and a
+// refusal that they pass on names its artifact once.
 func TestRefusalsOfOwnFlavours(t *testing.T) {
 	thorough.OneGoroutine(t)
 	text := strings.Repeat("x", 9<<20)

@@ -21,7 +21,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
-// asking is an executor that wraps a body, or else what the tool gives, forges, and asks.
+// asking is an executor that wraps a body (the tool's result if body is empty), forges tools, and asks one.
 func asking(body string, install bool) adk.Executor {
 	return wrapping(body, func(ctx context.Context, dc *adk.DispatchContext, forged *adk.Registry) error {
 		grep, _ := forged.Get("artifact_grep")
@@ -36,13 +36,13 @@ func asking(body string, install bool) adk.Executor {
 	})
 }
 
-// wrapping is an executor that wraps a body, or else what the tool gives, and forges tools
-// for asks.
+// wrapping is an executor that wraps a body (the tool's result if body is empty), forges tools, and
+// passes them to asks.
 func wrapping(body string, asks func(ctx context.Context, dc *adk.DispatchContext, forged *adk.Registry) error) adk.Executor {
 	return adk.Executor{Name: "asking", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		fetch := dc.Tools().All()[0]
 		var result adk.ToolResult = adk.Text(body)
-		if body == "" { // what the tool gives
+		if body == "" { // the tool's result
 			fetched, err := dc.Execute(ctx, fetch, `{}`)
 			if err != nil {
 				return err
@@ -72,7 +72,7 @@ func wrapping(body string, asks func(ctx context.Context, dc *adk.DispatchContex
 	}}
 }
 
-// recorded is the trace of a turn.
+// recorded runs a turn and returns its trace.
 func recorded(t *testing.T, config adk.Config) string {
 	t.Helper()
 	var trace bytes.Buffer
@@ -83,8 +83,8 @@ func recorded(t *testing.T, config adk.Config) string {
 	return trace.String()
 }
 
-// ART-11, ART-24: a replay of today's executor forges the tools again, and gets what they
-// answered, also where it merges them for one call of the model and installs none; with the tools live, they get the body that they read, from the trace.
+// ART-11, ART-24: a replay of today's executor forges the tools again and gets their recorded answers, also where it
+// merges them for one call of the model and installs none. With the tools live too, they read the body from the trace.
 func TestReplays(t *testing.T) {
 	fetch, err := adk.NewTool(adk.ToolInit{Name: "fetch", Description: "Fetches.", InputSchema: []byte(`{"type":"object"}`),
 		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) { return nil, nil }})
@@ -108,11 +108,11 @@ func TestReplays(t *testing.T) {
 	assert.NotNil(t, report.Divergence, "another body is another record, by its hash")
 }
 
-// largeBody is a log above what a trace may hold, in which one line is looked for.
+// largeBody is a log larger than what a trace may hold. The tests search it for one line.
 var largeBody = strings.Repeat("nothing happened\n", 100_000) + "the pump failed\n" + strings.Repeat("nothing happened\n", 100)
 
-// questioning is an executor that fetches the log, and asks it questions with forged
-// tools. It says what it was answered.
+// questioning is an executor that fetches the log and asks it questions with forged tools. It
+// reports the answers.
 func questioning(config artifact.Config, questions ...[2]string) adk.Executor {
 	return adk.Executor{Name: "questioning", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		fetch, _ := dc.Tools().Get("fetch")
@@ -150,9 +150,9 @@ func questioning(config artifact.Config, questions ...[2]string) adk.Executor {
 	}}
 }
 
-// ART-22, ART-24: questions to a large body cross, those of a user's own flavour too: the
-// trace holds what was asked and answered and not the body, and a replay of today's
-// executor and tools answers from there. Another question has no answer, which is red.
+// ART-22, ART-24: questions to a large body are crossings, also those of a user's own flavour. The trace
+// holds question and answer and not the body, and a replay of today's executor and tools answers
+// from the trace. A different question has no recorded answer, so the replay diverges.
 func TestQuestionsToLargeBodiesCross(t *testing.T) {
 	lengths := artifact.Method{Tool: "log_longest", Description: "Returns the longest line.", Run: func(ctx context.Context, a *artifact.Artifact, _ map[string]any) (any, error) {
 		text, err := a.Text(ctx)
@@ -195,9 +195,9 @@ func TestQuestionsToLargeBodiesCross(t *testing.T) {
 	assert.Contains(t, report.String(), "valve")
 }
 
-// ART-25: redaction takes the hash of every body from the whole trace, also where a key or an
-// id holds a part of it, and leaves the sizes; the trace replays, with today's executor and
-// tools too, whether the secret stood in the body or not.
+// ART-25: redaction removes the hash of every body from the whole trace, also where a key or an id
+// contains a part of it, and keeps the sizes. The trace replays, also with today's executor and
+// tools, whether the body contained the secret or not.
 func TestRedactedMarks(t *testing.T) {
 	rules := replay.RecordOptions{Redact: &redact.Rules{Patterns: []redact.Pattern{{Kind: "pin", Expr: `pin [0-9]{4}`}}}}
 	for _, body := range []string{"b: pin 4711\n", "b: nothing of it\n"} {
@@ -227,7 +227,7 @@ func TestRedactedMarks(t *testing.T) {
 	}
 }
 
-// ART-25: a question to a large body says no hash either.
+// ART-25: with redaction a question to a large body holds no hash either.
 func TestRedactedQuestions(t *testing.T) {
 	fetch, err := adk.NewTool(adk.ToolInit{Name: "fetch", Description: "Fetches.", InputSchema: []byte(`{"type":"object"}`),
 		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
@@ -248,8 +248,8 @@ func TestRedactedQuestions(t *testing.T) {
 	}
 }
 
-// ART-8, ART-24: what makes an artifact of a tool's results is today's code also where the
-// tool itself is not live: the executor that calls it is.
+// ART-8, ART-24: today's constructor makes the artifact of a tool's result also where the tool itself
+// is scripted, because the executor that calls the tool is live.
 func TestConstructorsOfScriptedTools(t *testing.T) {
 	const body = `{"b":1}`
 	agent := func(constructor adk.ArtifactConstructor) adk.Config {
@@ -270,7 +270,7 @@ func TestConstructorsOfScriptedTools(t *testing.T) {
 	}
 }
 
-// asks asks the artifact of one tool call ten questions in one turn.
+// asks is the config of a turn that asks the artifact of one tool call ten questions.
 func asks(result adk.ToolResult) adk.Config {
 	executor := wrapping("", func(ctx context.Context, dc *adk.DispatchContext, forged *adk.Registry) error {
 		grep, _ := forged.Get("artifact_grep")
@@ -284,9 +284,9 @@ func asks(result adk.ToolResult) adk.Config {
 	return adk.Config{Storage: fakes.NewStorage().Storage(), Tools: []*adk.Tool{fakes.NewTool("fetch", "Fetches.", result).Tool()}, Executor: executor}
 }
 
-// A turn of ten questions to a body costs the bytes of that body once in the trace:
-// where its tool gave them, or as the base64 of what was opened first. It replays, with the
-// tools live too.
+// The trace of a turn with ten questions to a body contains the bytes of that body once: where the
+// tool returned them, or as base64 where the body was first opened. The trace replays, also with the
+// tools live.
 func TestEqualBytesStandOnceInTraces(t *testing.T) {
 	thorough.OneGoroutine(t)
 	const size = 256 << 10

@@ -45,13 +45,13 @@ type forgetful struct {
 }
 
 func (f forgetful) Write(ctx context.Context, key string, body io.Reader) (artifact.Entry, error) {
-	data, err := io.ReadAll(io.LimitReader(body, 2<<20)) // more than what the other spool takes
+	data, err := io.ReadAll(io.LimitReader(body, 2<<20)) // more than the other spool accepts
 	if f.flaw == "text" {
 		data = []byte(strings.ToValidUTF8(string(data), "?"))
 	}
 	entry, writing := f.Spool.Write(ctx, key, strings.NewReader(string(data)))
 	switch f.flaw {
-	case "half": // keeps what it got of a body that broke off
+	case "half": // keeps the bytes that came before the body failed
 		return entry, errors.Join(err, writing)
 	case "count":
 		entry.Lines++
@@ -70,7 +70,7 @@ func (f forgetful) Read(ctx context.Context, key string) (adk.MediaReader, bool,
 	return reader, found, err
 }
 
-// SPL-11: the suite sees what is wrong, by its rule.
+// SPL-11: the suite finds each flaw, and names the rule that it breaks.
 func TestSpoolSuiteSees(t *testing.T) {
 	for flaw, rule := range map[string]string{"text": "SPL-1: any bytes", "count": "SPL-1: any bytes", "half": "SPL-2: a write", "unknown": "SPL-3", "small": "SPL-1: a body of 32 MiB"} {
 		err := fakes.TestSpool(func() artifact.Spool { return forgetful{&artifact.MemorySpool{MaxBytes: 1 << 20}, flaw} })
@@ -78,7 +78,7 @@ func TestSpoolSuiteSees(t *testing.T) {
 	}
 }
 
-// SPL-7: a longer body is E_SPOOL_TOO_LARGE, and nothing of it is kept.
+// SPL-7: a body that is too long gives E_SPOOL_TOO_LARGE, and no part of it is kept.
 func TestSpoolsAreBounded(t *testing.T) {
 	dir := dirSpool(t)
 	dir.MaxBytes = 10
@@ -102,8 +102,8 @@ func text(t *testing.T, reader adk.MediaReader) string {
 	return string(data)
 }
 
-// SPL-2, SPL-8: a directory outlives its process: what was written is there for another
-// one, what a crash left is not seen, and no link leads out.
+// SPL-2, SPL-8: a directory spool outlives its process: another process finds what was written, does
+// not see what a crash left behind, and follows no link out of the directory.
 func TestDirSpoolOutlivesAProcess(t *testing.T) {
 	dir := t.TempDir()
 	first, err := artifact.NewDirSpool(dir)
@@ -127,7 +127,7 @@ func TestDirSpoolOutlivesAProcess(t *testing.T) {
 		keys = append(keys, entry.Key)
 	}
 	assert.Equal(t, []string{"a/b"}, keys)
-	for range 20 { // bodies that were replaced are gone
+	for range 20 { // the files of replaced bodies are gone
 		_, err = second.Write(t.Context(), "a/b", strings.NewReader("again"))
 		require.NoError(t, err)
 	}
@@ -136,7 +136,7 @@ func TestDirSpoolOutlivesAProcess(t *testing.T) {
 	assert.Len(t, files, 4, "an entry, its body, and what the crash left")
 }
 
-// SPL-2: a body whose reader fails or panics is not there, and nothing of it is left.
+// SPL-2: a body whose reader fails or panics is not kept, and no file of it is left.
 func TestBodyThatPanics(t *testing.T) {
 	dir := t.TempDir()
 	spool, err := artifact.NewDirSpool(dir)
@@ -156,7 +156,7 @@ type panicking struct{}
 
 func (panicking) Read([]byte) (int, error) { panic("gone") }
 
-// SPL-6: a negative threshold is refused, and a pass that failed is made again.
+// SPL-6: a negative threshold is refused, and a pass over the body that failed is repeated.
 func TestLineReader(t *testing.T) {
 	_, err := artifact.NewLineReader(artifact.MemoryReader(nil), -1)
 	assert.ErrorIs(t, err, adk.E_INVALID_ARTIFACT_CONFIG)
@@ -178,8 +178,8 @@ func TestLineReader(t *testing.T) {
 	assert.Equal(t, 3, opened, "one pass, and the line from the beginning, as there are no ranges")
 }
 
-// SPL-6: who waits for the pass of another leaves when his own context ends, and the pass goes on;
-// what is known needs none.
+// SPL-6: a caller that waits for another caller's pass returns when its own context ends, and the pass goes
+// on. What is already known needs no pass.
 func TestLineReaderWaitsWithinTheContext(t *testing.T) {
 	gone, begun, goOn := errors.New("left"), make(chan struct{}), make(chan struct{})
 	lines, err := artifact.NewLineReader(adk.MediaFunc(func(ctx context.Context) (io.ReadCloser, error) {
@@ -209,14 +209,14 @@ func TestLineReaderWaitsWithinTheContext(t *testing.T) {
 	}
 	close(goOn)
 	assert.Equal(t, 2, <-counted)
-	for range 20 { // whatever a select would choose
+	for range 20 { // whichever case a select would choose
 		n, err := lines.LineCount(ctx)
 		require.NoError(t, err)
 		assert.Equal(t, 2, n)
 	}
 }
 
-// SPL-9: what nobody uses and is old enough is swept.
+// SPL-9: Sweep deletes what nobody uses and is old enough.
 func TestSweep(t *testing.T) {
 	spool := artifact.NewMemorySpool()
 	for _, key := range []string{"used", "orphan"} {
@@ -233,8 +233,8 @@ func TestSweep(t *testing.T) {
 	assert.Equal(t, 1, spool.Len())
 }
 
-// SPL-2, SPL-9: what a crash between a body and its entry leaves in a directory is swept, and
-// nothing else.
+// SPL-2, SPL-9: Sweep deletes what a crash left in a directory between writing a body and its entry,
+// and nothing else.
 func TestSweepAfterACrash(t *testing.T) {
 	dir := t.TempDir()
 	spool, err := artifact.NewDirSpool(dir)
@@ -277,7 +277,7 @@ func call(t *testing.T, id string, results adk.ToolResult) *adk.ToolCall {
 	return made
 }
 
-// inTurn runs a function in the executor of a turn.
+// inTurn runs do in the executor of a turn.
 func inTurn(t *testing.T, storage adk.Storage, do func(ctx context.Context, dc *adk.DispatchContext), watch ...adk.Probe) {
 	t.Helper()
 	runner, err := adk.NewRunner(fakes.Deterministic(adk.Config{Storage: storage, Executor: adk.Executor{Name: "test", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -288,8 +288,8 @@ func inTurn(t *testing.T, storage adk.Storage, do func(ctx context.Context, dc *
 	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "test", Stash: map[string]any{"storage": map[string]any{"tenant": "acme/../x", "session": "s1"}}}))
 }
 
-// SPL-9, SPL-10, SPL-4: the body is kept before its record; the record of the turn has no
-// key, the stored one has; a fetch gives the reader back; a deletion takes the body along.
+// SPL-9, SPL-10, SPL-4: the body is kept before its record is stored. The turn's record has no key, and
+// the stored record has one. Fetching restores the reader. Deleting the record deletes the body.
 func TestSpooling(t *testing.T) {
 	kept, spool := fakes.NewStorage(), artifact.NewMemorySpool()
 	storage := artifact.Spooling(kept.Storage(), spool, artifact.SpoolingOptions{})
@@ -312,7 +312,7 @@ func TestSpooling(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, `{"a":1}`, string(data))
 
-		// Of a record that was read from JSON alone, too.
+		// This also holds for a record that was parsed from JSON alone.
 		text, err := fetched[0].MarshalJSON()
 		require.NoError(t, err)
 		parsed, err := adk.RecordParser{MediaReader: artifact.Readers(spool)}.Parse(adk.RecordToolCall, text)
@@ -329,8 +329,8 @@ func TestSpooling(t *testing.T) {
 	})
 }
 
-// SPL-9: a failure of the spool is the obligation's, and no record is stored; attachments
-// and plain media are kept when asked.
+// SPL-9: when the spool fails, the obligation fails with its error, and no record is stored.
+// Attachments and plain media are kept if the options ask for it.
 func TestSpoolingFailsAndKeepsMore(t *testing.T) {
 	kept := fakes.NewStorage()
 	storage := artifact.Spooling(kept.Storage(), &artifact.MemorySpool{MaxBytes: 3}, artifact.SpoolingOptions{})

@@ -20,7 +20,7 @@ import (
 
 var noon = time.Date(2019, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// kit makes records, and ends the test where they cannot be made.
+// kit makes records, and fails the test when a record cannot be made.
 type kit struct{ testing.TB }
 
 func must[T any](t testing.TB) func(made T, err error) T {
@@ -53,7 +53,7 @@ func (k kit) call(id string, result adk.ToolResult, inline bool) *adk.ToolCall {
 	return must[*adk.ToolCall](k)(adk.NewToolCall(adk.ToolCallInit{ID: id, Tool: "tool", Args: map[string]any{"id": id}, Results: result, Inline: &inline, CreatedAt: noon, UpdatedAt: noon, CompletedAt: noon}))
 }
 
-// results renders the results of a view.
+// results renders the results of a view's tool calls.
 func results(t testing.TB, view prompt.View) map[string]prompt.Content {
 	a := must[*prompt.Assembly](t)(prompt.New(view, prompt.Options{Opener: opener{}}))
 	return must[map[string]prompt.Content](t)(a.Results(t.Context()))
@@ -65,7 +65,7 @@ func (opener) OpenMedia(ctx context.Context, media *adk.Media) ([]byte, error) {
 	return media.Bytes(ctx)
 }
 
-// full is a view with something of everything.
+// full is a view that holds something of every kind.
 func full(t testing.TB) prompt.View {
 	k := kit{t}
 	return prompt.View{
@@ -77,8 +77,8 @@ func full(t testing.TB) prompt.View {
 	}
 }
 
-// BUD-2, BUD-3, BUD-4: five sums of what is held, whether or not it is sent; of a result all
-// that is shown.
+// BUD-2, BUD-3, BUD-4: Measure gives five sums of what the view holds, whether or not it is sent. A
+// result counts with all of its text that the prompt shows.
 func TestMeasure(t *testing.T) {
 	view := full(t)
 	rendered := results(t, view)
@@ -108,7 +108,7 @@ func TestMeasure(t *testing.T) {
 	assert.Equal(t, adk.EstimateTokens(blocks[0].Text+"\n"+blocks[2].Text, "claude"), budget.Measure(view, rendered, "claude", nil).Timeline, "native media count nothing")
 }
 
-// BUD-9: handles count.
+// BUD-9: a handle counts, and the body that it stands for does not.
 func TestHandlesCount(t *testing.T) {
 	k := kit{t}
 	body := must[*adk.Media](t)(artifact.New(artifact.Init{ID: "a", Flavour: artifact.TextFlavour, Filename: "a.txt", Reader: adk.MediaBytes([]byte(strings.Repeat("long ", 20000))), TrustTier: adk.TrustFirstParty}))
@@ -126,7 +126,7 @@ func TestHandlesCount(t *testing.T) {
 	assert.Greater(t, total(many...), 40*one)
 }
 
-// TOK-3: a counter is asked first and once a text, and falls through where it knows nothing.
+// TOK-3: a counter is asked first and once for each text; a text that it does not know is counted without it.
 func TestCounter(t *testing.T) {
 	k := kit{t}
 	asked := map[string]int{}
@@ -150,7 +150,7 @@ func TestCounter(t *testing.T) {
 	assert.Equal(t, []any{adk.EstimateTokens("negative", "o200k_base"), true}, []any{usage.SystemPrompt, usage.Exact})
 }
 
-// TOK-1, TOK-2, TOK-4: nine names; two of them and all others by length, and never an error.
+// TOK-1, TOK-2, TOK-4: there are nine encodings. Two of them, and all unknown names, count by length. None fails.
 func TestEncodings(t *testing.T) {
 	assert.Len(t, budget.Encodings(), 9)
 	for _, encoding := range []adk.Encoding{budget.EncodingGemini, budget.EncodingLlama2, "mine"} {
@@ -165,15 +165,15 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// logs are what was logged.
+// logs keeps the events that were logged.
 type logs struct{ all []adk.LogEvent }
 
 func (l *logs) Log(level adk.Level, kind, message string, payload any) {
 	l.all = append(l.all, adk.LogEvent{Level: level, Kind: kind, Message: message, Payload: payload})
 }
 
-// BUD-1, BUD-8, TOK-4: what bounds, what does not, and what is an error; whatever the
-// iteration before had.
+// BUD-1, BUD-8, TOK-4: which limits bound a prompt, which do not, and which are an error, whatever
+// was measured in the iteration before.
 func TestLimits(t *testing.T) {
 	huge := prompt.View{SystemPrompt: strings.Repeat("long ", 10000)}
 	counter := func(string, adk.Encoding) (int, bool, bool) { return 1, true, true }
@@ -213,8 +213,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// BUD-5, BUD-6: a prompt that fills its window passes, one token more does not; both are
-// logged.
+// BUD-5, BUD-6: a prompt that exactly fills its window passes, and one more token does not. Both
+// cases are logged.
 func TestWindowIsTheBound(t *testing.T) {
 	view := full(t)
 	rendered := results(t, view)
@@ -231,7 +231,7 @@ func TestWindowIsTheBound(t *testing.T) {
 	assert.Len(t, payload["perBucket"], 5)
 }
 
-// BUD-7: the figures are fields of the error, and of its text where that is all there is.
+// BUD-7: OverflowOf finds the figures in the error's fields, or in its text where only the text is left.
 func TestOverflowOf(t *testing.T) {
 	err := budget.Limits{Encoding: "o200k_base", Window: 10}.Enforce(nil, full(t), results(t, full(t)))
 	overflow, found := budget.OverflowOf(fmt.Errorf("outer: %w", &adk.Error{Code: adk.E_LLM_EXECUTION_EXECUTOR_ERROR, Cause: err}))

@@ -21,13 +21,13 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// words counts each text by its words: every record of these tests has its own number.
+// words counts the words of a text, so that each record of these tests has a count of its own.
 func words(text string, _ adk.Encoding) (int, bool, bool) {
 	return len(strings.Fields(text)), true, true
 }
 
-// loaded is a config whose turns hold the records of a view, and shed. The executor acks
-// unless it is given another.
+// loaded is a config whose turns hold the records of a view and then shed. The executor acks
+// unless another executor is given.
 func loaded(t testing.TB, view prompt.View, options budget.ShedOptions, executor adk.Executor) adk.Config {
 	load := adk.TurnMiddleware{Name: "load", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 		for _, r := range view.Retrievables {
@@ -51,7 +51,7 @@ func loaded(t testing.TB, view prompt.View, options budget.ShedOptions, executor
 	return adk.Config{Executor: executor, Storage: fakes.NewStorage().Storage(), TurnInput: []adk.TurnMiddleware{load, budget.Shed(options)}}
 }
 
-// run runs a turn and gives its trace and the failures that it told.
+// run runs a turn and returns its trace and the failures that were emitted.
 func run(t testing.TB, config adk.Config) (recorded []byte, failures []error) {
 	var out bytes.Buffer
 	runner, err := adk.NewRunner(fakes.Deterministic(config, replay.Record(&out)))
@@ -61,7 +61,7 @@ func run(t testing.TB, config adk.Config) (recorded []byte, failures []error) {
 	return out.Bytes(), failures
 }
 
-// crossings are those of a trace that are of one kind.
+// crossings returns the crossings of one kind in a trace.
 func crossings(t testing.TB, recorded []byte, kind adk.Kind) (all []adk.Crossing) {
 	read, err := trace.Read(bytes.NewReader(recorded))
 	require.NoError(t, err)
@@ -73,7 +73,7 @@ func crossings(t testing.TB, recorded []byte, kind adk.Kind) (all []adk.Crossing
 	return all
 }
 
-// keys are the keys of what is removed or deleted in a trace.
+// keys returns the keys of the crossings of one kind, such as removals or deletions, in a trace.
 func keys(t testing.TB, recorded []byte, kind adk.Kind) (all []string) {
 	for _, x := range crossings(t, recorded, kind) {
 		all = append(all, x.Key)
@@ -81,8 +81,8 @@ func keys(t testing.TB, recorded []byte, kind adk.Kind) (all []string) {
 	return all
 }
 
-// BUD-10: what goes first, and no more than is needed; out of the sets alone. One log says
-// what went.
+// BUD-10: in which order records are shed, and that no more of them are than necessary. They are
+// removed from the turn's sets only. One log says what was shed.
 func TestShed(t *testing.T) {
 	k := kit{t}
 	text := func(n int) string { return strings.Repeat("word ", n) }
@@ -92,7 +92,7 @@ func TestShed(t *testing.T) {
 			k.memory("m-same", text(1), 0.5, 0.5), k.memory("m-worst", text(2), 0, 0.25), k.memory("m-best", text(4), 1, 1), k.memory("m-same-2", text(8), 0.25, 0.75),
 		},
 		Messages: []*adk.Message{k.message("newest", text(10), 9), k.message("oldest", text(20), 1), k.message("middle", text(30), 5)},
-	} // 79 in all
+	} // 79 words in all
 	retrievables, memories := []string{"r2", "r1"}, []string{"m-worst", "m-same-2", "m-same", "m-best"}
 	for name, c := range map[string]struct {
 		window, reserve, keep            int
@@ -139,9 +139,9 @@ func TestShed(t *testing.T) {
 	}
 }
 
-// BUD-4, BUD-10, ART-5: a result that Handles will hide counts as the handle that is shown, so
-// that no message goes for it, and the executor counts the same; without Shown its body counts,
-// messages go, and the log says what would help.
+// BUD-4, BUD-10, ART-5: a result that Handles will hide counts as the handle that is shown, so that no
+// message is shed because of it, and the executor counts the same. Without Shown its body counts,
+// messages are shed, and the log says that Shown would help.
 func TestShedBeforeHandles(t *testing.T) {
 	k := kit{t}
 	view, text := prompt.View{}, strings.Repeat("word ", 10)
@@ -188,7 +188,7 @@ func TestShedBeforeHandles(t *testing.T) {
 	}
 }
 
-// ART-6, BUD-10: what Shown fails with, the turn fails with, and nothing goes.
+// ART-6, BUD-10: when Shown fails, the turn fails with its error, and nothing is shed.
 func TestShedWithoutWhatIsShown(t *testing.T) {
 	k := kit{t}
 	view := prompt.View{Messages: []*adk.Message{k.message("a", "one two", 0), k.message("b", "three", 1)}}
@@ -204,7 +204,7 @@ func TestShedWithoutWhatIsShown(t *testing.T) {
 	assert.Empty(t, keys(t, recorded, adk.KindRemove))
 }
 
-// BUD-1, BUD-10: without limits nothing is measured, and wrong ones fail the turn.
+// BUD-1, BUD-10: without limits nothing is measured, and invalid limits fail the turn.
 func TestShedNeedsLimits(t *testing.T) {
 	k := kit{t}
 	view := prompt.View{Messages: []*adk.Message{k.message("u", strings.Repeat("word ", 100), 0)}, Memories: []*adk.Memory{k.memory("m", "x", 0, 0)}}
@@ -222,7 +222,7 @@ func TestShedNeedsLimits(t *testing.T) {
 	}
 }
 
-// enforcing is an executor that does of its work no more than the budget.
+// enforcing is an executor that only enforces the budget and acks.
 func enforcing(limits budget.Limits) adk.Executor {
 	return adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		view := prompt.ViewOf(dc.Handle)
@@ -241,8 +241,8 @@ func enforcing(limits budget.Limits) adk.Executor {
 	}}
 }
 
-// BUD-4, BUD-6, BUD-7: what the middleware counts the executor counts; an overflow is one
-// error event, whose figures an observer reads in the turn, and in a replay of its trace.
+// BUD-4, BUD-6, BUD-7: the middleware and the executor count the same. An overflow is one error
+// event, whose figures an observer can read in the turn and in a replay of its trace.
 func TestOverflowInATurn(t *testing.T) {
 	k := kit{t}
 	view := prompt.View{Messages: []*adk.Message{k.message("old", strings.Repeat("word ", 50), 0), k.message("new", strings.Repeat("word ", 9), 1)}}
@@ -273,8 +273,8 @@ func TestOverflowInATurn(t *testing.T) {
 	assert.Nil(t, report.Divergence)
 }
 
-// BUD-10: a reserve that no turn can have, or that is none, is a fault beside all others, and
-// nothing is shed.
+// BUD-10: a negative reserve, or one larger than the window, is reported together with all other
+// faults, and nothing is shed.
 func TestReserve(t *testing.T) {
 	k := kit{t}
 	view := prompt.View{Memories: []*adk.Memory{k.memory("m", "x", 0, 0)}}

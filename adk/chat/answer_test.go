@@ -15,13 +15,13 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// whole are options for answers that are not streamed.
+// whole returns options for answers that are not streamed.
 func whole() chat.Options { return chat.Options{Stream: new(false), AutoAck: new(true)} }
 
-// streaming are options for answers that are.
+// streaming returns options for streamed answers.
 func streaming() chat.Options { return chat.Options{AutoAck: new(true)} }
 
-// ANS-1, ANS-2: a plain answer is one complete report and one message, of the agent.
+// ANS-1, ANS-2: a plain answer gives one complete report and one message, which is the agent's.
 func TestPlainAnswer(t *testing.T) {
 	p := play(t, scene{options: whole(), replies: []reply{saying("Hello.")}, records: []adk.Record{asking(t, "Hi.")}}).acked(t)
 	assert.Equal(t, []string{"said Hello."}, p.texts())
@@ -31,8 +31,8 @@ func TestPlainAnswer(t *testing.T) {
 	assert.Equal(t, "assistant", said.Identity().Identifier())
 }
 
-// ANS-1, ANS-5: nothing is stored where there is no choice, and the dispatch ends as after an
-// answer; one log warns of it.
+// ANS-1, ANS-5: an answer without a choice stores nothing, and the dispatch ends as after any other
+// answer. One log warns of it.
 func TestNoAnswer(t *testing.T) {
 	for name, c := range map[string]scene{
 		"no choices":            {options: whole(), replies: []reply{plain(`{"choices":[]}`)}},
@@ -60,8 +60,8 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// ANS-2, ANS-3, SSE-7: a stream is reported piece by piece and stored at its end; message and
-// thought have one id, which is not the provider's, and stand in this order.
+// ANS-2, ANS-3, SSE-7: a stream is reported piece by piece and stored at its end. Message and thought
+// have the same id, which is not the provider's, and are stored in this order.
 func TestStreamedAnswer(t *testing.T) {
 	p := play(t, scene{options: streaming(), replies: []reply{events(
 		`{"id":"chatcmpl-1","choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}`,
@@ -76,19 +76,19 @@ func TestStreamedAnswer(t *testing.T) {
 		`thought ` + id + ` "Hm."`, `message ` + id + ` "It is "`, `message ` + id + ` "cold."`,
 		`message ` + id + ` "" complete`, `thought ` + id + ` "" complete`,
 	}, p.reports)
-	// PRO-5: a thought stands behind the message on the timeline.
+	// PRO-5: the thought comes after the message on the timeline.
 	assert.True(t, p.storage.Thoughts()[0].CreatedAt().After(p.storage.Messages()[0].CreatedAt()))
 }
 
-// ANS-3: answers under one provider's id do not replace each other.
+// ANS-3: two answers with the same id of the provider do not replace each other.
 func TestProvidersIDsRepeat(t *testing.T) {
 	p := play(t, scene{options: chat.Options{Stream: new(false)}, replies: []reply{saying("One."), saying("Two.")}}).acked(t)
 	assert.Equal(t, []string{"said One.", "said Two."}, p.texts())
 	assert.Equal(t, "resp-1", p.logs[1].Payload.(map[string]any)["responseId"])
 }
 
-// ANS-4: which field is the reasoning, what becomes of the other one, and what is not worth
-// keeping.
+// ANS-4: which field of an answer is the reasoning, what happens to other fields with reasoning, and
+// which reasoning is not kept.
 func TestReasoning(t *testing.T) {
 	for name, c := range map[string]struct {
 		options func() chat.Options
@@ -122,7 +122,7 @@ func TestReasoning(t *testing.T) {
 				want = append(want, "thought "+id+text[len("ID"):])
 			}
 			assert.Equal(t, want, p.texts())
-			// HLP-1: whatever was begun is complete.
+			// HLP-1: every report that was begun is completed.
 			open := map[string]bool{}
 			for _, report := range p.reports {
 				words := strings.Fields(report)
@@ -135,7 +135,7 @@ func TestReasoning(t *testing.T) {
 	}
 }
 
-// ANS-5, OPT-2: only an answer without calls acks, and only where the option says so.
+// ANS-5, OPT-2: only an answer without tool calls acks, and only if AutoAck is set.
 func TestWhoAcks(t *testing.T) {
 	for name, c := range map[string]struct {
 		autoAck *bool
@@ -160,7 +160,7 @@ func TestWhoAcks(t *testing.T) {
 	}
 }
 
-// nackAt ends a dispatch that nobody has ended when its nth answer has come.
+// nackAt nacks the dispatch after its nth answer, unless it has ended.
 func nackAt(n int) adk.DispatchMiddleware {
 	return adk.DispatchMiddleware{Name: "end", Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 		if dc.Iteration() >= n-1 && !dc.IsSignalled() {
@@ -171,7 +171,7 @@ func nackAt(n int) adk.DispatchMiddleware {
 	}}
 }
 
-// ANS-5: a dispatch that somebody has signalled is not acked again.
+// ANS-5: a dispatch that was already signalled is not acked again.
 func TestSomebodyElseAcks(t *testing.T) {
 	var current *adk.DispatchContext
 	options := whole()
@@ -193,7 +193,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// ANS-6: how an answer ended, and what it cost, as the provider says it.
+// ANS-6: a log says how an answer ended and what it cost, in the provider's words.
 func TestFinish(t *testing.T) {
 	for name, c := range map[string]struct {
 		options func() chat.Options
@@ -221,7 +221,7 @@ func TestFinish(t *testing.T) {
 	}
 }
 
-// ANS-7: what a response format asks for is text.
+// ANS-7: an answer in a response format is kept as text, also when it is cut off.
 func TestResponseFormat(t *testing.T) {
 	options := whole()
 	options.ResponseFormat = map[string]any{"type": "json_object"}
@@ -230,7 +230,7 @@ func TestResponseFormat(t *testing.T) {
 	assert.Contains(t, p.bodies[0], `"response_format":{"type":"json_object"}`)
 }
 
-// RTY-7: a storage that fails is the executor's failure.
+// RTY-7: when the storage fails, the executor fails.
 func TestStorageFails(t *testing.T) {
 	broken := errors.New("disk full")
 	for name, c := range map[string]scene{

@@ -14,8 +14,8 @@ import (
 
 const deltaEvent = `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1772492557,"model":"gpt-4o","choices":[{"index":0,"delta":{"content":" cold"},"logprobs":null,"finish_reason":null}],"usage":null,"obfuscation":"etG"}` + "\n\n"
 
-// BenchmarkStream is a stream of 100,000 events that a turn reads, beside one that is split and
-// decoded by hand.
+// BenchmarkStream compares a turn that reads a stream of 100,000 events with code that splits and
+// decodes the same stream by hand.
 func BenchmarkStream(b *testing.B) {
 	body := strings.Repeat(deltaEvent, 100_000) + "data: [DONE]\n\n"
 	b.Run("turn", func(b *testing.B) {

@@ -21,7 +21,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/prompt"
 )
 
-// indented is a body as a person reads it: the members in their order.
+// indented formats a body for a reader, with the members in their order.
 func indented(t *testing.T, body string) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -35,7 +35,7 @@ func holds(t *testing.T, name, body string) {
 	goldie.New(t, goldie.WithFixtureDir("testdata/bodies"), goldie.WithNameSuffix(".json")).Assert(t, name, indented(t, body))
 }
 
-// everyOption are options that say all that can be sent.
+// everyOption sets every option that is sent.
 func everyOption() chat.Options {
 	o := whole()
 	o.Temperature, o.TopP, o.FrequencyPenalty, o.PresencePenalty = new(0.5), new(1.0), new(-2.0), new(1e-7)
@@ -58,7 +58,7 @@ func everyOption() chat.Options {
 	return o
 }
 
-// REQ-2, REQ-12, OPT-4: all that can be sent, in one order.
+// REQ-2, REQ-12, OPT-4: every option is sent, always in the same order.
 func TestBodyOfEveryOption(t *testing.T) {
 	p := play(t, scene{options: everyOption(), replies: []reply{saying("A")}, tools: []*adk.Tool{weather(t), bare(t)}}).acked(t)
 	holds(t, "options", p.bodies[0])
@@ -75,14 +75,14 @@ func bare(t *testing.T) *adk.Tool {
 	})
 }
 
-// mediaBytes are the bytes of a media, whose length nobody knows who has not read them.
+// mediaBytes reads a media's bytes, and does not tell their number before they are read.
 type mediaBytes struct{ bytes []byte }
 
 func (m *mediaBytes) Open(context.Context) (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(m.bytes)), nil
 }
 
-// conversation are records of all kinds that a timeline can have.
+// conversation returns records of all kinds that a timeline can hold.
 func conversation(t *testing.T) []adk.Record {
 	media := func(kind adk.MediaKind, mime, name string) *adk.Media {
 		return must[*adk.Media](t)(adk.NewMedia(adk.MediaInit{ID: name, Kind: kind, MIMEType: mime, Filename: name, TrustTier: adk.TrustFirstParty,
@@ -100,7 +100,7 @@ func conversation(t *testing.T) []adk.Record {
 	}
 }
 
-// REQ-10, REQ-11, REQ-14, REQ-30: a whole conversation on the wire, with media.
+// REQ-10, REQ-11, REQ-14, REQ-30: the request body of a whole conversation with media.
 func TestBodyOfAConversation(t *testing.T) {
 	options := whole()
 	options.ReplayCompatibility = []string{"claude/1"}
@@ -109,8 +109,8 @@ func TestBodyOfAConversation(t *testing.T) {
 	holds(t, "conversation", p.bodies[0])
 }
 
-// REQ-30: media that have no native block are refused unless somebody says what to show, and
-// nothing is asked.
+// REQ-30: media without a native block are refused unless a policy says what to show instead, and
+// no request is made.
 func TestUnsupportedMedia(t *testing.T) {
 	p := play(t, scene{options: whole(), records: conversation(t)})
 	err := p.failure(t)
@@ -119,7 +119,7 @@ func TestUnsupportedMedia(t *testing.T) {
 	assert.Empty(t, p.bodies)
 }
 
-// REQ-15: a choice of tools that are offered only now is a warning, or a refusal.
+// REQ-15: a tool choice that names a tool that is not offered in this request is a warning, or is refused.
 func TestToolChoiceOfForgedTools(t *testing.T) {
 	named := func(name string) object { return object{"type": "function", "function": object{"name": name}} }
 	allowed := func(names ...string) object {
@@ -168,7 +168,7 @@ func TestToolChoiceOfForgedTools(t *testing.T) {
 	}
 }
 
-// HPR-1: each helper can be replaced alone, and those that need it are given it.
+// HPR-1: each helper can be replaced alone, and the helpers that depend on it use the replacement.
 func TestHelpersAreReplaced(t *testing.T) {
 	for name, c := range map[string]struct {
 		replace func(*chat.Helpers)
@@ -206,7 +206,7 @@ func TestHelpersAreReplaced(t *testing.T) {
 	}
 }
 
-// renaming is an accumulator that renames what is wanted.
+// renaming is an accumulator that renames the calls that the model wants.
 type renaming struct{ chat.Accumulator }
 
 func (r renaming) Drain() []chat.WantedCall {
@@ -217,7 +217,7 @@ func (r renaming) Drain() []chat.WantedCall {
 	return all
 }
 
-// HPR-2: a helper that fails fails the executor with its error, and nothing is asked.
+// HPR-2: when a helper fails, the executor fails with its error, and no request is made.
 func TestHelperFails(t *testing.T) {
 	broken := errors.New("no form")
 	for name, replace := range map[string]func(*chat.Helpers){
@@ -239,7 +239,7 @@ func TestHelperFails(t *testing.T) {
 	}
 }
 
-// PRO-8, BUD-5: what is counted is what is sent, and is logged; a result is rendered once.
+// PRO-8, BUD-5: exactly what is sent is counted, and logged. A result is rendered only once.
 func TestBudget(t *testing.T) {
 	options, rendered := whole(), 0
 	options.TokenEncoding, options.ContextWindow = "o200k_base", new(1000)

@@ -23,11 +23,11 @@ import (
 	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
-// cassettes are recorded conversations of others, which lie beside the project on some
-// machines.
+// cassettes is the directory of recorded conversations of other agents, which lies beside the project
+// on some machines.
 const cassettes = "../../../shared/cassettes"
 
-// recordings are recorded conversations by the names of their files.
+// recordings returns the recorded conversations by the names of their files.
 func recordings(t *testing.T) map[string]fakes.Conversation {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(cassettes, "*.json"))
@@ -45,7 +45,7 @@ func recordings(t *testing.T) map[string]fakes.Conversation {
 	return all
 }
 
-// recorded is what one recorded answer says, read in the simplest way there is.
+// recorded is the content of one recorded answer, read in the simplest way.
 type recorded struct {
 	text  string
 	calls []string // name and arguments
@@ -54,7 +54,7 @@ type recorded struct {
 func readRecorded(t *testing.T, body string) (all recorded) {
 	t.Helper()
 	var names, arguments []string
-	if strings.HasPrefix(strings.TrimSpace(body), "{") { // no stream
+	if strings.HasPrefix(strings.TrimSpace(body), "{") { // not a stream
 		body = compacted(body)
 	}
 	for line := range strings.SplitSeq(body, "\n") {
@@ -90,8 +90,8 @@ func readRecorded(t *testing.T, body string) (all recorded) {
 	return all
 }
 
-// SSE-1 to SSE-9, ANS-1, ANS-5: what real servers answered comes through whole, streamed or
-// not, and ends the dispatch where it wants no tool.
+// SSE-1 to SSE-9, ANS-1, ANS-5: what real servers answered is kept completely, streamed or not. An
+// answer that wants no tool ends the dispatch.
 func TestRecordings(t *testing.T) {
 	for name, conversation := range recordings(t) {
 		t.Run(name, func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-// recordedRequest is what is read of a recorded request.
+// recordedRequest holds the parts of a recorded request that the tests read.
 type recordedRequest struct {
 	Stream   bool
 	Messages []struct {
@@ -148,7 +148,7 @@ type recordedRequest struct {
 	}
 }
 
-// toolsOf are the tools of a recorded conversation, which answer what was recorded.
+// toolsOf returns the tools of a recorded conversation, which give the recorded results.
 func toolsOf(t *testing.T, first recordedRequest, results map[string]string) (all []*adk.Tool) {
 	for _, described := range first.Tools {
 		f := described.Function
@@ -165,9 +165,9 @@ func toolsOf(t *testing.T, first recordedRequest, results map[string]string) (al
 	return all
 }
 
-// CAL-1, REQ-10, PRO-6: whole turns of other agents, with their tools and their results: what the model
-// is asked next has the calls and the results that the recorded request had, by the same
-// ids.
+// CAL-1, REQ-10, PRO-6: whole turns of other agents, with their tools and results. The next request to
+// the model holds the same calls and results as the recorded request did, with the
+// same ids.
 func TestRecordedTurns(t *testing.T) {
 	turns := 0
 	for name, conversation := range recordings(t) {
@@ -181,7 +181,7 @@ func TestRecordedTurns(t *testing.T) {
 		}
 		last := asked[len(asked)-1]
 		if at := len(last.Messages); len(asked) < 2 || last.Messages[at-1].Role != "tool" {
-			continue // no turn with a tool
+			continue // a turn without a tool
 		}
 		turns++
 		t.Run(name, func(t *testing.T) {
@@ -227,7 +227,7 @@ func TestRecordedTurns(t *testing.T) {
 	assert.GreaterOrEqual(t, turns, 3)
 }
 
-// compacted is a name and its arguments, as canonical JSON.
+// compacted returns a tool's name and its arguments as canonical JSON.
 func compacted(call string) string {
 	at := strings.IndexByte(call, '{')
 	var args any
@@ -238,7 +238,7 @@ func compacted(call string) string {
 	return call[:at] + string(text)
 }
 
-// streams are streams to break: one of our own with everything in it, and recorded ones.
+// streams returns the streams to break: one of our own that holds everything, and recorded ones.
 func streams(t *testing.T) map[string]string {
 	all := map[string]string{"our own": events(
 		`{"id":"r","choices":[{"delta":{"role":"assistant","content":"Ærlig "}}]}`,
@@ -260,8 +260,8 @@ func streams(t *testing.T) map[string]string {
 	return all
 }
 
-// SSE-9, SSE-10, RTY-5, RTY-1: a stream that ends, breaks, falls silent or is aborted at each of
-// its bytes: it never hangs, panics or is stored by half, and an abort is an abort.
+// SSE-9, SSE-10, RTY-5, RTY-1: a stream that ends, breaks, stalls or is aborted at any of its bytes
+// never hangs, panics or is stored in part, and an abort stays an abort.
 func TestStreamsBrokenAtEachByte(t *testing.T) {
 	reset := errors.New("connection reset")
 	for name, body := range streams(t) {
@@ -270,7 +270,7 @@ func TestStreamsBrokenAtEachByte(t *testing.T) {
 			done := strings.Index(body, "[DONE]") + len("[DONE]")
 			step := 1 + len(body)/4000
 			for at := 0; at <= len(body); at += step {
-				isDone := at > done+1 // its event has ended
+				isDone := at > done+1 // the event of [DONE] is complete
 				p := broken(t, body[:at], nil, nil)
 				assert.Empty(t, p.failures, "ended at %d", at)
 				assert.Equal(t, adk.StatusAck, p.end.Status)
@@ -309,7 +309,7 @@ func TestStreamsBrokenAtEachByte(t *testing.T) {
 	}
 }
 
-// broken plays a stream that goes on with something else, or is aborted where it ends.
+// broken plays a stream that goes on with another reader, or is aborted where its text ends.
 func broken(t *testing.T, text string, then io.Reader, abort func(*adk.DispatchContext)) *played {
 	t.Helper()
 	var p played
@@ -325,8 +325,8 @@ func broken(t *testing.T, text string, then io.Reader, abort func(*adk.DispatchC
 	return &p
 }
 
-// stalled plays a stream that is silent for longer than it may, on the clock of the turn,
-// between two parts of it.
+// stalled plays a stream that is silent for longer than it may, on the turn's clock, between two parts
+// of it.
 func stalled(t *testing.T, said, unsaid string) *played {
 	t.Helper()
 	var p played
@@ -342,7 +342,7 @@ func stalled(t *testing.T, said, unsaid string) *played {
 	return &p
 }
 
-// aborting aborts with the last bytes of a stream.
+// aborting aborts when the last bytes of a stream are read.
 type aborting struct {
 	from  *strings.Reader
 	abort func()
@@ -357,7 +357,7 @@ func (a *aborting) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// said is what the storage has of a message.
+// said returns the texts of the messages in the storage.
 func said(p *played) (text string) {
 	for _, m := range p.storage.Messages() {
 		text += m.Content().String()

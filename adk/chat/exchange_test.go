@@ -27,14 +27,14 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// retrying are options for n attempts.
+// retrying returns options for at most n attempts.
 func retrying(n int) chat.Options {
 	o := whole()
 	o.Retry.MaxAttempts = &n
 	return o
 }
 
-// slept is how long a run has slept, wait by wait.
+// slept returns the length of each sleep in a run's trace.
 func (p *played) slept(t *testing.T) (all []time.Duration) {
 	t.Helper()
 	recorded, err := trace.Read(strings.NewReader(string(p.trace)))
@@ -47,7 +47,7 @@ func (p *played) slept(t *testing.T) (all []time.Duration) {
 	return all
 }
 
-// RTY-1, RTY-7: what is repeated, how often, and what is left where it does not help.
+// RTY-1, RTY-7: which failures are retried, how often, and which error is left when retrying does not help.
 func TestRetries(t *testing.T) {
 	refused := &net.OpError{Op: "dial", Err: errors.New("connection refused")}
 	for name, c := range map[string]struct {
@@ -101,7 +101,7 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// RTY-2, RTY-3: the waits, as the trace has them. A replay sleeps as long.
+// RTY-2, RTY-3: the trace holds how long each wait is. A replay sleeps as long.
 func TestDelays(t *testing.T) {
 	options := retrying(6)
 	base, most := 100*time.Millisecond, time.Second
@@ -122,13 +122,13 @@ func TestDelays(t *testing.T) {
 	assert.Equal(t, slept, again.slept(t))
 }
 
-// RTY-2: what a server says of when to come again, and when it is not followed.
+// RTY-2: how a server's Retry-After sets the wait, and when it is ignored.
 func TestRetryAfter(t *testing.T) {
 	at := func(d time.Duration) string { return fakes.Epoch.Add(d).UTC().Format(http.TimeFormat) }
 	for name, c := range map[string]struct {
 		header []string
 		ignore bool
-		want   time.Duration // 0: as without
+		want   time.Duration // 0: the same wait as without the header
 	}{
 		"seconds":                {[]string{"Retry-After", "2"}, false, 2 * time.Second},
 		"with decimals":          {[]string{"Retry-After", "1.5"}, false, 1500 * time.Millisecond},
@@ -166,8 +166,8 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// pieces is an answer in the world's place: a head, then the body's pieces, each after its
-// time.
+// pieces is an answer in place of the server's: a head, then the pieces of the body, each after its
+// delay.
 func pieces(head string, headAfter time.Duration, of ...adk.Piece) *adk.Answer {
 	all := append([]adk.Piece{{Value: json.RawMessage(head), After: headAfter}}, of...)
 	return &adk.Answer{Next: func() (adk.Piece, bool) {
@@ -189,7 +189,7 @@ const (
 	plainHead  = `{"status":200,"headers":{"content-type":"application/json"}}`
 )
 
-// RTY-4, SSE-10, RTY-1, XCH-2: limits, on the clock of a turn whose world is answered for.
+// RTY-4, SSE-10, RTY-1, XCH-2: limits run on the clock of the turn, whose answers come from Outside.
 func TestLimits(t *testing.T) {
 	second := time.Second
 	streamed := func(attempts int) chat.Options {
@@ -208,7 +208,7 @@ func TestLimits(t *testing.T) {
 	for name, c := range map[string]struct {
 		options chat.Options
 		answers []func() *adk.Answer
-		code    adk.Code // empty where it goes well
+		code    adk.Code // empty if there is no failure
 		limit   time.Duration
 		kinds   []string
 	}{
@@ -274,7 +274,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// RTY-5: an abort at any point of an exchange: nothing is asked again, signalled, stored or
+// RTY-5: after an abort at any point of an exchange, nothing is asked again, signalled, stored or
 // logged as a failure.
 func TestAbortOfAnExchange(t *testing.T) {
 	for name, place := range map[string]func(stop func(), s *server) roundTrip{
@@ -332,7 +332,7 @@ func TestAbortOfAnExchange(t *testing.T) {
 	}
 }
 
-// stopping stops before its second byte.
+// stopping calls stop before its second byte is read.
 type stopping struct {
 	from io.Reader
 	stop func()
@@ -346,7 +346,7 @@ func (s *stopping) Read(p []byte) (int, error) {
 	return s.from.Read(p[:min(len(p), 60)])
 }
 
-// RTY-3, RTY-5: an abort ends the wait, and so does the end of the caller's context.
+// RTY-3, RTY-5: an abort ends the wait for a retry, and so does the end of the caller's context.
 func TestAbortOfAWait(t *testing.T) {
 	options := retrying(3)
 	p := play(t, scene{options: options, replies: []reply{refusing(503, "busy")}, alone: true, change: func(config *adk.Config) {
@@ -369,8 +369,8 @@ func TestAbortOfAWait(t *testing.T) {
 	assert.Equal(t, []string{"retry-attempt"}, p.kinds())
 }
 
-// RTY-6, RTY-7, REQ-22, XCH-3: what a server says is quoted up to a bound, and no secret stands
-// in an error, a log or the trace, even if the server repeats it.
+// RTY-6, RTY-7, REQ-22, XCH-3: an error quotes a server's answer up to a bound. No secret is in an
+// error, a log or the trace, even if the server repeats it.
 func TestSecretsAreLeftOut(t *testing.T) {
 	const key, header, query = "key-that-nobody-sees", "secret-of-a-header", "secret-of-a-query"
 	echo := "you sent " + key + ", " + header + " and " + query + strings.Repeat(" and", 40_000)
@@ -413,7 +413,7 @@ func TestSecretsAreLeftOut(t *testing.T) {
 	assert.Contains(t, string(p.trace), "weather")
 }
 
-// told is all that errors and logs say.
+// told returns the text of all errors and logs.
 func (p *played) told() string {
 	var all strings.Builder
 	for _, err := range p.failures {
@@ -428,8 +428,8 @@ func (p *played) told() string {
 	return all.String()
 }
 
-// REQ-22, RTY-7: of a secret header a server repeats what stands behind the scheme, or what a
-// cookie is, and that is left out as well.
+// REQ-22, RTY-7: of a header with a secret, a server may repeat only the part after the scheme, or a
+// cookie's value. That part is left out as well.
 func TestSecretsInHeaders(t *testing.T) {
 	const key = "key-that-nobody-sees"
 	basic := base64.StdEncoding.EncodeToString([]byte("me:" + key))
@@ -460,8 +460,8 @@ func TestSecretsInHeaders(t *testing.T) {
 	}
 }
 
-// REQ-22, RTY-6, RTY-7: a secret is left out before a text is cut, so that no part of it is
-// told where it stands at the bound, nor where the body broke off within it.
+// REQ-22, RTY-6, RTY-7: a secret is left out before a text is cut, so that no part of it is quoted when
+// it lies across the bound, or when the body breaks off within it.
 func TestSecretsAtABound(t *testing.T) {
 	const key = "key-that-nobody-sees"
 	for name, c := range map[string]struct {
@@ -491,7 +491,7 @@ func TestSecretsAtABound(t *testing.T) {
 	assert.NotContains(t, answered.Body, key[:4])
 }
 
-// REQ-22: a short value, as that of a version, is no secret: it stands everywhere.
+// REQ-22: a short value, such as a version, is not treated as a secret, because it occurs in any text.
 func TestShortSecrets(t *testing.T) {
 	options := whole()
 	options.APIKey, options.Headers = "ollama", map[string]string{"X-Auth-Version": "1", "X-Author": "e", "Cookie": "theme=dark"}
@@ -500,7 +500,7 @@ func TestShortSecrets(t *testing.T) {
 	assert.ErrorContains(t, p.failure(t), says)
 }
 
-// REQ-1, REQ-20, REQ-21: where is asked, and with what.
+// REQ-1, REQ-20, REQ-21: the URL and the headers of a request.
 func TestRequestLine(t *testing.T) {
 	for name, c := range map[string]struct {
 		change  func(*chat.Options)
@@ -540,7 +540,7 @@ func TestRequestLine(t *testing.T) {
 	}
 }
 
-// RTY-1, XCH-4: what a recording cannot answer is not asked again.
+// RTY-1, XCH-4: a request that the recording cannot answer is not retried.
 func TestUnanswered(t *testing.T) {
 	asked := 0
 	p := play(t, scene{options: retrying(3), alone: true, change: func(config *adk.Config) {
@@ -555,7 +555,7 @@ func TestUnanswered(t *testing.T) {
 	assert.Equal(t, 1, asked)
 }
 
-// XCH-1: each attempt is an ask, of which the head and each event are pieces.
+// XCH-1: each attempt is an ask, whose pieces are the head and each event.
 func TestAttemptsAreAsks(t *testing.T) {
 	options := streaming()
 	options.Retry.MaxAttempts = new(2)
@@ -575,8 +575,8 @@ func TestAttemptsAreAsks(t *testing.T) {
 		"ask api.openai.com", streamHead, `{"data":` + delta("A") + `}`, `{"text":": comment\n\n"}`, `{"data":"[DONE]"}`}, told)
 }
 
-// RTY-5, XCH-5, SSE-9: a real server, whose connection breaks off within an event, and one
-// that is cancelled.
+// RTY-5, XCH-5, SSE-9: a real server whose connection breaks off within an event, and one whose request
+// is cancelled.
 func TestRealServer(t *testing.T) {
 	gone := make(chan struct{})
 	world := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -607,8 +607,8 @@ func TestRealServer(t *testing.T) {
 	assert.Empty(t, p.texts())
 }
 
-// RTY-5, XCH-5: over HTTP/1.1 one connection serves all requests, as what ends a stream's body
-// is read behind [DONE]; a server that stays on the line, or sends more and more, holds nobody up.
+// RTY-5, XCH-5: over HTTP/1.1 one connection serves all requests, because the end of a stream's body is
+// read after [DONE]. A server that keeps the body open, or sends more and more, delays no turn.
 func TestConnectionIsUsedAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		behind func(w http.ResponseWriter, r *http.Request)
@@ -630,7 +630,7 @@ func TestConnectionIsUsedAgain(t *testing.T) {
 			var connections atomic.Int64
 			world := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Type", "text/event-stream")
-				padding := ":" + strings.Repeat(" ", 3000) + "\n\n" // the server writes in chunks, and all of them at once
+				padding := ":" + strings.Repeat(" ", 3000) + "\n\n" // the server writes this in chunks, and sends all of them at once
 				_, _ = io.WriteString(w, padding+"data: "+delta("A")+"\n\ndata: [DONE]\n\n")
 				c.behind(w, r)
 			}))
@@ -656,7 +656,7 @@ func TestConnectionIsUsedAgain(t *testing.T) {
 	}
 }
 
-// cutConn reads what is behind [DONE] by itself, as it comes from servers that are farther away.
+// cutConn returns what follows [DONE] in a Read of its own, as it arrives from servers that are farther away.
 type cutConn struct {
 	net.Conn
 	behind []byte

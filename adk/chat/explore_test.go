@@ -16,9 +16,9 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// CAL-1, RTY-1, RTY-5, SSE-9, ANS-5: whatever breaks at one point of a turn with a retry, a tool and an answer,
-// in the engine, the storage or the world: it ends, leaves nothing behind, and ends well only
-// with something that was said.
+// CAL-1, RTY-1, RTY-5, SSE-9, ANS-5: whatever fails at one point of a turn with a retry, a tool and an answer, in
+// the engine, the storage or the server, the turn ends and leaves nothing behind, and it ends well only
+// if the model said something.
 func TestExplored(t *testing.T) {
 	for name, stream := range map[string]bool{"streamed": true, "plain": false} {
 		t.Run(name, func(t *testing.T) {
@@ -38,7 +38,7 @@ func TestExplored(t *testing.T) {
 					panic(err)
 				}
 				config := adk.Config{Executor: adapter.Executor("model"), Storage: fakes.NewStorage().Storage(), Tools: []*adk.Tool{weather(t)}}
-				// Nothing bounds a dispatch whose model asks for tools for ever.
+				// Without this limit a dispatch whose model asks for tools again and again never ends.
 				config.DispatchInput = []adk.DispatchMiddleware{{Name: "limit", Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 					if dc.Iteration() > 3 {
 						return dc.Nack(errors.New("the model does not come to an end"))
@@ -55,7 +55,7 @@ func TestExplored(t *testing.T) {
 	}
 }
 
-// endsWithWords holds that every message that was begun is complete where a turn ends well.
+// endsWithWords checks that every message that was begun is complete when a turn ends well.
 func endsWithWords(r turn.Run) error {
 	open := map[string]bool{}
 	for x := range r.Crossings {

@@ -1,6 +1,6 @@
 package chat
 
-// OptionNames are the names in the table.
+// OptionNames returns the names of the options in the table.
 func OptionNames() (names []string) {
 	for _, r := range table {
 		names = append(names, r.name)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// RTY-6: an answer is read up to its bound, which is good, and not beyond.
+// RTY-6: an answer is read up to its bound; an answer of exactly that size is accepted, a longer one is not.
 func TestBounded(t *testing.T) {
 	for name, c := range map[string]struct {
 		long int

@@ -22,35 +22,35 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// reply is how the server of a test answers one request.
+// reply is how a test's server answers one request.
 type reply struct {
-	status int // 0 is 200
+	status int // 0 means 200
 	kind   string
 	header http.Header
 	body   string
-	from   io.Reader // in the place of body
-	err    error     // in the place of an answer
+	from   io.Reader // used instead of body
+	err    error     // returned instead of an answer
 }
 
-// events is a stream of the data, with [DONE] behind it.
+// events is a stream of these data, followed by [DONE].
 func events(data ...string) reply {
 	return stream(strings.Join(append(data, "[DONE]"), "\n\ndata: "))
 }
 
-// stream is a stream of this text, which begins with data.
+// stream is a stream of this text, with "data: " before it.
 func stream(text string) reply {
 	return reply{kind: "text/event-stream", body: "data: " + text + "\n\n"}
 }
 
-// plain is an answer that is one JSON.
+// plain is an answer that is one JSON document.
 func plain(body string) reply { return reply{kind: "application/json", body: body} }
 
-// saying is a plain answer of a text.
+// saying is a plain answer with a text.
 func saying(text string) reply {
 	return plain(`{"id":"resp-1","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":` + quoted(text) + `},"finish_reason":"stop"}]}`)
 }
 
-// calling is a plain answer that wants one call.
+// calling is a plain answer that wants one tool call.
 func calling(id, name, args string) reply {
 	return plain(`{"id":"resp-1","choices":[{"index":0,"message":{"content":null,"tool_calls":[{"id":` + quoted(id) +
 		`,"type":"function","function":{"name":` + quoted(name) + `,"arguments":` + quoted(args) + `}}]},"finish_reason":"tool_calls"}]}`)
@@ -69,8 +69,8 @@ func quoted(text string) string {
 	return string(raw)
 }
 
-// server answers requests one after the other, and remembers them. It is asked by one
-// goroutine at a time.
+// server answers requests in the order of replies, and keeps them. It must be used by one goroutine
+// at a time.
 type server struct {
 	replies []reply
 	asked   []*http.Request
@@ -104,7 +104,7 @@ func (s *server) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// scene is a turn to play.
+// scene describes a turn to play.
 type scene struct {
 	options   chat.Options
 	overrides []chat.Options
@@ -116,15 +116,15 @@ type scene struct {
 	change    func(*adk.Config)
 	// heard is called with each report of a message.
 	heard func(*adk.DispatchContext)
-	// live are seams beside the executor that are live in the replay.
+	// live are the seams that are live in the replay, in addition to the executor.
 	live []string
-	// alone plays it once: what live code does beside its context is no replay's.
+	// alone plays the turn without a replay: live code acts outside of its context there, which no replay can repeat.
 	alone bool
-	// untold plays it once and records nothing; bare does so too, and observes nothing.
+	// untold plays the turn without a recording and a replay; bare also registers no listeners.
 	untold, bare bool
 }
 
-// played is what came of it.
+// played is the outcome of a scene.
 type played struct {
 	*server
 	current  *adk.DispatchContext
@@ -137,8 +137,8 @@ type played struct {
 	trace    []byte
 }
 
-// play plays a turn, and again with the executor live in a replay: it says the same then,
-// and nobody is asked.
+// play plays a turn, and then replays it with the executor live: the replay has the same outcome, and
+// makes no request.
 func play(t *testing.T, sc scene) *played {
 	t.Helper()
 	var p played
@@ -146,7 +146,7 @@ func play(t *testing.T, sc scene) *played {
 	return &p
 }
 
-// playOn is play, whose outcome is filled while it lasts.
+// playOn is play with an outcome that the test can read while the turn runs.
 func playOn(t *testing.T, p *played, sc scene) {
 	t.Helper()
 	p.server, p.storage = &server{replies: sc.replies}, sc.storage
@@ -166,7 +166,7 @@ func playOn(t *testing.T, p *played, sc scene) {
 	require.NoError(t, err)
 	config := adk.Config{Executor: adapter.Executor("model", sc.overrides...), Storage: p.storage.Storage(), Tools: sc.tools,
 		TurnInput: []adk.TurnMiddleware{tracetest.Loading(adk.Messages, adk.Thoughts, adk.ToolCalls)}}
-	// Nothing bounds a dispatch: one that acks by no option is acked behind its last answer.
+	// Nothing bounds a dispatch: one that no option acks is acked after its last answer.
 	config.DispatchOutput = []adk.DispatchMiddleware{{Name: "stop", Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 		if dc.Iteration() >= len(sc.replies)-1 && !dc.IsSignalled() {
 			return dc.Ack()
@@ -237,7 +237,7 @@ func (p *played) listen(runner *adk.Runner) {
 	})
 }
 
-// log is the only log of a kind.
+// log returns the only log of a kind.
 func (p *played) log(t *testing.T, kind string) adk.LogEvent {
 	t.Helper()
 	var found []adk.LogEvent
@@ -250,7 +250,7 @@ func (p *played) log(t *testing.T, kind string) adk.LogEvent {
 	return found[0]
 }
 
-// kinds are the kinds of all logs, in order.
+// kinds returns the kinds of all logs, in order.
 func (p *played) kinds() (kinds []string) {
 	for _, one := range p.logs {
 		kinds = append(kinds, one.Kind)
@@ -258,14 +258,14 @@ func (p *played) kinds() (kinds []string) {
 	return kinds
 }
 
-// failure is the one thing that failed.
+// failure returns the only failure of the turn.
 func (p *played) failure(t *testing.T) error {
 	t.Helper()
 	require.Len(t, p.failures, 1)
 	return p.failures[0]
 }
 
-// acked holds that the turn went well.
+// acked checks that the turn went well.
 func (p *played) acked(t *testing.T) *played {
 	t.Helper()
 	assert.Empty(t, p.failures)
@@ -273,7 +273,7 @@ func (p *played) acked(t *testing.T) *played {
 	return p
 }
 
-// texts are what the storage holds of what the model said and thought.
+// texts returns what the storage holds of the model's messages and thoughts.
 func (p *played) texts() (all []string) {
 	for _, m := range p.storage.Messages() {
 		if m.Role() == adk.RoleAssistant {
@@ -286,7 +286,7 @@ func (p *played) texts() (all []string) {
 	return all
 }
 
-// results are what the storage holds of tool calls.
+// results returns what the storage holds of tool calls.
 func (p *played) results(t *testing.T) (all []string) {
 	for _, c := range p.storage.ToolCalls() {
 		args, err := json.Marshal(c.Args())
@@ -315,7 +315,7 @@ func resultText(t *testing.T, result adk.ToolResult) string {
 	return fmt.Sprintf("%T", result)
 }
 
-// messages are the messages of a request, each as JSON.
+// messages returns the messages of a request, each as JSON.
 func (p *played) messages(t *testing.T, request int) (all []string) {
 	t.Helper()
 	var body struct{ Messages []json.RawMessage }
@@ -360,7 +360,7 @@ func weather(t testing.TB) *adk.Tool {
 	})
 }
 
-// echo is a server that says who asks: for requests from many goroutines.
+// echo is a server that answers with the user of the request: for requests from many goroutines.
 type echo struct{}
 
 func (echo) RoundTrip(req *http.Request) (*http.Response, error) {

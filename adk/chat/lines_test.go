@@ -9,7 +9,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
-// SSE-1: what one line is costs what that line has, whatever all lines end with.
+// SSE-1: cutting one line costs time in the length of that line only, whichever line ending is used.
 func TestLinesOfOneEvent(t *testing.T) {
 	thorough.OneGoroutine(t)
 	const lines = 1 << 20

@@ -22,7 +22,7 @@ import (
 
 type object = map[string]any
 
-// stashed plays a turn in whose stash the options stand.
+// stashed plays a turn whose stash holds the options.
 func stashed(t *testing.T, options object, change ...func(*scene)) *played {
 	t.Helper()
 	sc := scene{options: whole(), replies: []reply{saying("A")}, raw: adk.RawTurn{Stash: object{chat.StashKey: options}}}
@@ -32,8 +32,8 @@ func stashed(t *testing.T, options object, change ...func(*scene)) *played {
 	return play(t, sc)
 }
 
-// OPT-1, OPT-3: what each option takes. What it takes is the same in a stash and in Options,
-// so that all are tried where any value can be said.
+// OPT-1, OPT-3: which values each option accepts. An option accepts the same values in a stash and in
+// Options, so they are tried in a stash, which can hold any value.
 func TestValuesOfOptions(t *testing.T) {
 	list := func(all ...any) []any { return all }
 	schema := object{"type": "object"}
@@ -107,7 +107,7 @@ func TestValuesOfOptions(t *testing.T) {
 	}
 }
 
-// OPT-3, OPT-4: what cannot stand in a stash, and what stands nowhere.
+// OPT-3, OPT-4: which names are refused in a stash, and which are refused everywhere.
 func TestWhatIsNoOption(t *testing.T) {
 	for name, c := range map[string]struct{ stash, says string }{
 		"a key":              {`{"apiKey":"k"}`, "apiKey cannot stand in a stash"},
@@ -135,7 +135,7 @@ func TestWhatIsNoOption(t *testing.T) {
 	assert.ErrorContains(t, p.failure(t), "openaiChatCompletions in the stash is no map")
 }
 
-// OPT-1: the constructor names every fault at once, and a value never.
+// OPT-1: New names every fault at once, and never a value.
 func TestNew(t *testing.T) {
 	_, err := chat.New(chat.Options{BaseURL: "nowhere", Temperature: new(3.0), RequestTimeout: new(time.Microsecond), Seed: new(1), Headers: map[string]string{"X-Key": "secret\n"}, Resets: []string{"tempo"}})
 	assert.ErrorIs(t, err, adk.E_INVALID_OPENAI_CHAT_COMPLETIONS_OPTIONS)
@@ -158,7 +158,7 @@ func TestNew(t *testing.T) {
 	}
 	_, err = chat.New(chat.Options{Model: "m"})
 	assert.NoError(t, err)
-	// BUD-1, TOK-4: an encoding alone is a fault of an iteration, and an unknown one at once.
+	// BUD-1, TOK-4: an encoding without a window is a fault of an iteration; an unknown encoding is one of New.
 	_, err = chat.New(chat.Options{Model: "m", TokenEncoding: "o200k_base"})
 	assert.NoError(t, err)
 	_, err = chat.New(chat.Options{Model: "m", TokenEncoding: "mine"})
@@ -170,8 +170,8 @@ func TestNew(t *testing.T) {
 	assert.Empty(t, p.bodies)
 }
 
-// OPT-2: what lies over what: overrides over the constructor, the stash over both; headers and
-// retry by key; what is not said stays, and what is reset has its default.
+// OPT-2: overrides win over the constructor's options, and the stash wins over both. Headers and Retry are
+// merged by key. What is not set stays, and what is reset gets its default.
 func TestLayers(t *testing.T) {
 	options := whole()
 	options.Temperature, options.TopP, options.User, options.Stop = new(0.1), new(0.1), "one", []string{"x", "y"}
@@ -193,7 +193,7 @@ func TestLayers(t *testing.T) {
 	assert.Equal(t, []string{"1", "2", "3"}, []string{header.Get("X-One"), header.Get("X-Two"), header.Get("X-Three")})
 }
 
-// OPT-2: null is what a reset is, where somebody can say it; a window can be taken away for
+// OPT-2: null resets an option where a value can be null, as in a stash. A window can be removed for
 // one iteration (BUD-8).
 func TestResets(t *testing.T) {
 	options := whole()
@@ -212,7 +212,7 @@ func TestResets(t *testing.T) {
 	}
 }
 
-// OPT-2: one adapter serves several executors, and its options are nobody's to change.
+// OPT-2: one adapter serves several executors, and its options cannot be changed from outside.
 func TestAdapterIsStateless(t *testing.T) {
 	headers := map[string]string{"X-A": "1"}
 	s := &server{replies: []reply{saying("A"), saying("B")}}
@@ -226,7 +226,7 @@ func TestAdapterIsStateless(t *testing.T) {
 	}
 }
 
-// OPT-3: a stash chooses helpers by the name of their set, for its iterations.
+// OPT-3: a stash chooses helpers by the name of their set, for the turn's iterations.
 func TestHelperSets(t *testing.T) {
 	quiet := chat.Helpers{}
 	quiet.Instructions = func(_ context.Context, texts []string, _ string) (string, error) {
@@ -242,8 +242,8 @@ func TestHelperSets(t *testing.T) {
 	assert.Contains(t, p.bodies[0], "<system_instructions")
 }
 
-// OPT-4: the fields of Options and the rows of the table are the same; the names of all
-// options that are sent are those of the body.
+// OPT-4: the fields of Options and the rows of the table are the same. The names of all options that
+// are sent are those in the request body.
 func TestOptionsAndTable(t *testing.T) {
 	tagged := map[string]bool{}
 	for f := range reflect.TypeFor[chat.Options]().Fields() {
@@ -256,7 +256,7 @@ func TestOptionsAndTable(t *testing.T) {
 	assert.Empty(t, tagged)
 }
 
-// IDN-2, PRO-1, IDN-4: options of the prompt reach it.
+// IDN-2, PRO-1, IDN-4: the options of the prompt are passed on to it.
 func TestPromptOptions(t *testing.T) {
 	options := whole()
 	options.SelfIdentity, options.BucketOrder = "bot", []prompt.Bucket{prompt.Timeline}
@@ -266,9 +266,9 @@ func TestPromptOptions(t *testing.T) {
 	assert.Equal(t, "bot", p.storage.Messages()[1].Identity().Identifier())
 }
 
-// OPT-1, ART-20: one error names every fault, those of bounds, of artifacts and of what stands
-// beside another option among them, whatever else is wrong; a window that is refused is not
-// missed beside.
+// OPT-1, ART-20: one error names every fault, including those of bounds, of artifacts and of options that
+// depend on another option, whatever else is wrong. A window that is refused is not reported as
+// missing as well.
 func TestAllFaultsAtOnce(t *testing.T) {
 	_, err := chat.New(chat.Options{
 		Temperature: new(3.0), TokenEncoding: "nope", ContextWindow: new(-5), BucketOrder: []prompt.Bucket{"x", "timeline", "timeline"},

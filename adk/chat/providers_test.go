@@ -15,7 +15,7 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// SSE-2, SSE-5, SSE-8, ANS-3, ANS-4, CAL-7: what differs from provider to provider.
+// SSE-2, SSE-5, SSE-8, ANS-3, ANS-4, CAL-7: forms of answers that differ from provider to provider.
 func TestProviders(t *testing.T) {
 	for name, c := range map[string]struct {
 		reply   reply
@@ -72,8 +72,8 @@ func TestProviders(t *testing.T) {
 	}
 }
 
-// RUN-5, DET-2, ABT-13: the executor is what executors have to be: the suite's turn has a tool, a stream
-// and a retry.
+// RUN-5, DET-2, ABT-13: the executor passes the suite for executors, in a turn with a tool, a stream and
+// a retry.
 func TestExecutorSuite(t *testing.T) {
 	require.NoError(t, fakes.TestExecutor(func() adk.Config {
 		options := streaming()
@@ -88,8 +88,8 @@ func TestExecutorSuite(t *testing.T) {
 	}, adk.RawTurn{SystemPrompt: "You help."}))
 }
 
-// OPT-2: one adapter serves turns that run at once, each with its own stash; none of them hears of
-// another.
+// OPT-2: one adapter serves turns that run concurrently, each with its own stash, and none of them sees
+// another's.
 func TestTurnsAtOnce(t *testing.T) {
 	adapter, err := chat.New(chat.Options{Model: "m", AutoAck: new(true), Transport: echo{}})
 	require.NoError(t, err)
@@ -114,7 +114,7 @@ func TestTurnsAtOnce(t *testing.T) {
 	all.Wait()
 }
 
-// fuzzed plays an answer and holds what is true of all of them.
+// fuzzed plays an answer and checks what is true for every answer.
 func fuzzed(t *testing.T, options chat.Options, kind string, body string) {
 	t.Helper()
 	p := play(t, scene{options: options, tools: []*adk.Tool{weather(t)}, bare: true, replies: []reply{{kind: kind, body: body}, saying("end")}})
@@ -135,7 +135,7 @@ func fuzzed(t *testing.T, options chat.Options, kind string, body string) {
 	}
 }
 
-// SSE-1 to SSE-9, CAL-2, CAL-7: no stream makes a panic, a hang or a half-stored answer.
+// SSE-1 to SSE-9, CAL-2, CAL-7: no stream causes a panic, a hang or a partly stored answer.
 func FuzzStream(f *testing.F) {
 	for _, r := range []reply{events(delta("A")), events(`{"choices":[{"delta":{"tool_calls":[{"index":-1,"id":"","function":{"name":"weather","arguments":"{\"city\":\"Oslo\"}"}},{"id":"x"}]}}]}`),
 		stream("[DONE]"), stream("{\"error\":{}}"), stream("x\r\ndata: y\r\rdata")} {
@@ -144,7 +144,7 @@ func FuzzStream(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) { fuzzed(t, streaming(), "text/event-stream", string(body)) })
 }
 
-// ANS-1, CAL-2, CAL-7: nor does a plain answer.
+// ANS-1, CAL-2, CAL-7: no plain answer does so either.
 func FuzzAnswer(f *testing.F) {
 	for _, r := range []reply{saying("A"), calling("c", "weather", `{"city":"Oslo"}`), wanting([3]string{"", "", ""}, [3]string{"", "weather", "[]"}),
 		plain(`{"choices":[{"index":1},{"message":{"content":[{"type":"text","text":"x"}],"reasoning":4}}],"usage":[]}`)} {

@@ -15,16 +15,16 @@ import (
 	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
-// delta is a chunk that says a text.
+// delta is a chunk with a text.
 func delta(text string) string { return `{"choices":[{"delta":{"content":` + quoted(text) + `}}]}` }
 
-// SSE-1, SSE-2, SSE-3, SSE-4, SSE-9: what is read of streams of all forms.
+// SSE-1, SSE-2, SSE-3, SSE-4, SSE-9: how streams of all forms are read.
 func TestFraming(t *testing.T) {
 	a, b := delta("A"), delta("B")
 	for name, c := range map[string]struct {
 		text  string
 		want  string
-		kinds []string // of logs, but for those of the end
+		kinds []string // of all logs except those at the end of an answer
 	}{
 		"LF":                       {"data: " + a + "\n\ndata: " + b + "\n\ndata: [DONE]\n\n", "AB", nil},
 		"CRLF":                     {"data: " + a + "\r\n\r\ndata: " + b + "\r\n\r\ndata: [DONE]\r\n\r\n", "AB", nil},
@@ -63,7 +63,7 @@ func TestFraming(t *testing.T) {
 	}
 }
 
-// SSE-4: what is no JSON object is shown up to 256 characters.
+// SSE-4: data that is not a JSON object is quoted up to 256 characters.
 func TestParseFailureIsQuoted(t *testing.T) {
 	p := play(t, scene{options: streaming(), replies: []reply{events("no JSON " + strings.Repeat("é", 300))}}).acked(t)
 	log := p.log(t, "sse-parse-failure")
@@ -71,7 +71,7 @@ func TestParseFailureIsQuoted(t *testing.T) {
 	assert.Equal(t, map[string]any{"dataPreview": "no JSON " + strings.Repeat("é", 248)}, log.Payload)
 }
 
-// SSE-5: of several choices the first counts, in whatever order they come, and one warning
+// SSE-5: of several choices the one with index 0 counts, in whatever order they come, and one warning
 // says so.
 func TestFurtherChoices(t *testing.T) {
 	p := play(t, scene{options: streaming(), replies: []reply{events(
@@ -82,8 +82,8 @@ func TestFurtherChoices(t *testing.T) {
 	assert.Equal(t, adk.LevelWarn, p.log(t, "ignored-choices").Level)
 }
 
-// SSE-6: what a provider says of its own failure in a good answer fails it, with its words;
-// nothing is stored.
+// SSE-6: an error that a provider reports within a 200 answer fails the exchange, with its words.
+// Nothing is stored.
 func TestErrorsInGoodAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		options func() chat.Options
@@ -112,21 +112,21 @@ func TestErrorsInGoodAnswers(t *testing.T) {
 			assert.Equal(t, adk.LevelError, p.log(t, "stream-error").Level)
 		})
 	}
-	// An error beside words is none.
+	// An error in the same event as words of the model is ignored.
 	p := play(t, scene{options: streaming(), replies: []reply{events(`{"choices":[{"delta":{"content":"A"}}],"error":{"message":"x"}}`)}}).acked(t)
 	assert.Equal(t, []string{"said A"}, p.texts())
 }
 
-// SSE-2, SSE-6: an event that is called an error and has words of the model is none, nor is one
-// that only speaks of errors, or has nothing to say.
+// SSE-2, SSE-6: an event of type error that holds words of the model is not an error. Neither is an event
+// that only mentions errors, or one without a message.
 func TestEventsThatAreNoErrors(t *testing.T) {
 	p := play(t, scene{options: streaming(), replies: []reply{stream(delta("A") + "\n\nevent: error\ndata: " + delta("B") + "\n\nevent: error\n\n" +
 		"event: errors\ndata: {\"message\":\"x\"}\n\nid: error\ndata: {\"message\":\"error\"}\n\ndata: [DONE]")}}).acked(t)
 	assert.Equal(t, []string{"said AB"}, p.texts())
 }
 
-// SSE-7: a delta with everything is reported in one order; a refusal is an answer with one
-// warning.
+// SSE-7: the parts of a delta that holds everything are reported in one order. A refusal is an answer,
+// with one warning.
 func TestOrderOfADelta(t *testing.T) {
 	p := play(t, scene{options: streaming(), replies: []reply{events(
 		`{"choices":[{"delta":{"tool_calls":[{"id":"c","function":{"name":"x"}}],"reasoning":"R","refusal":"No","content":"C"}}]}`,
@@ -138,7 +138,7 @@ func TestOrderOfADelta(t *testing.T) {
 	assert.Len(t, p.results(t), 1)
 }
 
-// SSE-8: what an accumulator makes of the deltas of all kinds of servers.
+// SSE-8: the accumulator builds the same calls from the deltas of all kinds of servers.
 func TestAccumulator(t *testing.T) {
 	at := func(i int) *int { return &i }
 	for name, c := range map[string]struct {
@@ -181,8 +181,8 @@ func TestAccumulator(t *testing.T) {
 	}
 }
 
-// SSE-9: a stream that breaks stores nothing of what was said, nor any of its calls; one that
-// merely ends does, and a call that was cut is a failed one.
+// SSE-9: a stream that breaks stores none of its text and calls. A stream that merely ends does, and
+// a call that was cut off is stored as failed.
 func TestCutStreams(t *testing.T) {
 	const call = `data: {"choices":[{"delta":{"content":"A","tool_calls":[{"index":0,"id":"c","function":{"name":"weather","arguments":"{\"ci"}}]}}]}` + "\n\n"
 	broken := errors.New("connection reset")
@@ -200,7 +200,7 @@ func TestCutStreams(t *testing.T) {
 	assert.Equal(t, map[string]any{"finishReason": ""}, p.log(t, "sse-eof-without-done").Payload)
 }
 
-// SSE-11: JSON in the place of a stream is the answer, whatever its type is called.
+// SSE-11: a JSON document instead of a stream is the answer, whatever its content type is.
 func TestJSONInThePlaceOfAStream(t *testing.T) {
 	for _, kind := range []string{"application/json", "application/json; charset=utf-8", "text/plain", "", "text/event-stream"} {
 		answer := saying("A")
@@ -218,7 +218,7 @@ func TestJSONInThePlaceOfAStream(t *testing.T) {
 	}
 }
 
-// SSE-11, RTY-6, RTY-7: answers that are no JSON, or too large, fail, and their beginning is quoted.
+// SSE-11, RTY-6, RTY-7: an answer that is not JSON, or too large, fails, and its beginning is quoted.
 func TestAnswersThatAreNone(t *testing.T) {
 	thorough.Long(t)
 	endless := func(begin string) io.Reader { return io.MultiReader(strings.NewReader(begin), zeros{}) }
@@ -251,7 +251,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 	}
 }
 
-// RTY-6: an event may have 16 MiB, and not a byte more.
+// RTY-6: an event may have 16 MiB, and not one byte more.
 func TestLargestEvent(t *testing.T) {
 	thorough.OneGoroutine(t)
 	const most = 16 << 20

@@ -17,7 +17,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// wanting is a plain answer that wants calls, each of an id, a name and arguments.
+// wanting is a plain answer that wants calls, each with an id, a name and arguments.
 func wanting(calls ...[3]string) reply {
 	var wanted []string
 	for _, c := range calls {
@@ -26,8 +26,8 @@ func wanting(calls ...[3]string) reply {
 	return plain(`{"choices":[{"message":{"tool_calls":[` + strings.Join(wanted, ",") + `]}}]}`)
 }
 
-// CAL-1, CAL-5: a call is reported, run, reported complete and stored, and the next request
-// has it, as an artifact's text.
+// CAL-1, CAL-5: a call is reported, executed, reported complete and stored. The next request holds the
+// call, with its artifact as text.
 func TestToolTurn(t *testing.T) {
 	p := play(t, scene{options: whole(), replies: []reply{calling("call-1", "weather", `{"city":"Oslo"}`), saying("4 °C.")},
 		tools: []*adk.Tool{weather(t)}, records: []adk.Record{asking(t, "Oslo?")}}).acked(t)
@@ -41,8 +41,8 @@ func TestToolTurn(t *testing.T) {
 	assert.True(t, p.storage.ToolCalls()[0].Inline())
 }
 
-// CAL-1, CAL-2, CAL-3, CAL-4: what becomes of calls, for the model to read. One that fails
-// keeps none of the others from being run.
+// CAL-1, CAL-2, CAL-3, CAL-4: what the model reads about each call. A call that fails does not
+// prevent the others from running.
 func TestWhatBecomesOfCalls(t *testing.T) {
 	failing := tool(t, "failing", func(map[string]any) (adk.ToolResult, error) { return nil, errors.New("no service") })
 	for name, c := range map[string]struct {
@@ -79,7 +79,7 @@ func TestWhatBecomesOfCalls(t *testing.T) {
 			assert.Len(t, p.bodies, 2)
 		})
 	}
-	// A refusal names each path, and a failure its cause.
+	// A refusal names each path, and a failure names its cause.
 	p := play(t, scene{options: whole(), replies: []reply{calling("c", "weather", `{"place":"Oslo"}`), calling("d", "failing", `{"city":"Oslo"}`), saying("A")},
 		tools: []*adk.Tool{weather(t), failing}}).acked(t)
 	assert.Contains(t, p.results(t)[0], "/place")
@@ -87,9 +87,9 @@ func TestWhatBecomesOfCalls(t *testing.T) {
 	assert.Contains(t, p.results(t)[1], "no service")
 }
 
-// CAL-2, SSE-9: a call without arguments wants none where the answer says that it ended, and
-// else it broke off before them: the tool does not run, and the model is told why. What was
-// there is another matter, and so are calls whose arguments came.
+// CAL-2, SSE-9: a call without arguments has none if the answer says that it ended. Otherwise the answer
+// broke off before the arguments: the tool does not run, and the model learns why. The other parts of
+// the answer are kept, and calls whose arguments arrived run.
 func TestArgumentsThatNeverCame(t *testing.T) {
 	const ended = `{"choices":[{"delta":{},"finish_reason":`
 	call := func(args string) string {
@@ -123,8 +123,8 @@ func TestArgumentsThatNeverCame(t *testing.T) {
 	}
 }
 
-// CAL-2, TOL-4: a tool gets no other number than the model has written: it would be another order that
-// is cancelled.
+// CAL-2, TOL-4: a tool never gets another number than the one that the model wrote: a rounded id would
+// cancel another order.
 func TestNumbersThatNoArgumentHolds(t *testing.T) {
 	for args, became := range map[string]string{
 		`{"id":9007199254740993}`:                       "9007199254740992",
@@ -146,15 +146,15 @@ func TestNumbersThatNoArgumentHolds(t *testing.T) {
 	}
 }
 
-// CAL-3: without any tools the model is told so.
+// CAL-3: if the turn has no tools, the model learns that.
 func TestNoTools(t *testing.T) {
 	p := play(t, scene{options: whole(), replies: []reply{calling("c", "weather", `{}`), saying("A")}}).acked(t)
 	assert.Contains(t, p.results(t)[0], `There is no tool "weather". There are no tools in this turn.`)
 	assert.NotContains(t, p.bodies[0], `"tools"`)
 }
 
-// PRO-6, IDN-1, CAL-3: a name that a model made up goes back as one that its provider takes: else
-// it would refuse every later request. Records keep it, and a name of the registry stays as it is.
+// PRO-6, IDN-1, CAL-3: a tool name that a model made up is sent back as a name that its provider accepts, which
+// would otherwise refuse every later request. Records keep the model's name. Names in the registry stay unchanged.
 func TestMadeUpNames(t *testing.T) {
 	dotted := tool(t, "own.tool", func(map[string]any) (adk.ToolResult, error) { return adk.Text("x"), nil })
 	for made, sent := range map[string]string{
@@ -170,7 +170,7 @@ func TestMadeUpNames(t *testing.T) {
 	}
 }
 
-// CAL-6: the order of keys is nothing to a checksum.
+// CAL-6: the checksum of a call does not depend on the order of the keys.
 func TestChecksum(t *testing.T) {
 	p := play(t, scene{options: whole(), replies: []reply{wanting([3]string{"c", "x", `{"a":1,"b":2}`}, [3]string{"d", "x", `{"b":2.0,"a":1}`}), saying("A")}}).acked(t)
 	calls := p.storage.ToolCalls()
@@ -178,7 +178,7 @@ func TestChecksum(t *testing.T) {
 	assert.Contains(t, p.bodies[1], `"arguments":"{\"a\":1,\"b\":2}"`)
 }
 
-// CAL-7: an id that another call bears, in this answer or before, takes nobody's place.
+// CAL-7: a call whose id another call has already, in this answer or an earlier one, does not replace that call.
 func TestIDsOfCalls(t *testing.T) {
 	city := func(id, name string) [3]string { return [3]string{id, "weather", `{"city":` + quoted(name) + `}`} }
 	p := play(t, scene{options: whole(), tools: []*adk.Tool{weather(t)}, replies: []reply{
@@ -195,8 +195,8 @@ func TestIDsOfCalls(t *testing.T) {
 	assert.Contains(t, p.results(t)[0], "call_0 weather")
 }
 
-// CAL-7, ANS-3: calls to which a server gives no id have ids of their own, in every turn of a
-// storage, also where no turn loads the calls of the one before.
+// CAL-7, ANS-3: calls to which a server gives no id get unique ids, across all turns of a storage, also
+// where no turn loads the calls of the one before.
 func TestIDsOverTurns(t *testing.T) {
 	for name, options := range map[string]func() chat.Options{"streamed": streaming, "whole": whole} {
 		t.Run(name, func(t *testing.T) {
@@ -217,7 +217,7 @@ func TestIDsOverTurns(t *testing.T) {
 	}
 }
 
-// CAL-7: an id whose call somebody has taken out of the dispatch is borne by it all the same.
+// CAL-7: the id of a call that was removed from the dispatch counts as taken all the same.
 func TestIDOfARemovedCall(t *testing.T) {
 	p := play(t, scene{options: whole(), tools: []*adk.Tool{weather(t)}, replies: []reply{
 		calling("call_0", "weather", `{"city":"Oslo"}`), calling("call_0", "weather", `{"city":"Rome"}`), saying("A")},
@@ -234,8 +234,8 @@ func TestIDOfARemovedCall(t *testing.T) {
 	assert.Contains(t, p.results(t)[1], "Rome")
 }
 
-// CAL-7: ids of nine letters and digits go out in both messages of a pair, and records keep
-// theirs.
+// CAL-7: with IDsAlnum9, both messages of a pair are sent with an id of nine letters and digits, and
+// records keep their own ids.
 func TestAlnum9(t *testing.T) {
 	options := whole()
 	options.ToolCallIDs = chat.IDsAlnum9
@@ -250,8 +250,8 @@ func TestAlnum9(t *testing.T) {
 	assert.Contains(t, sent[4], `"tool_call_id":"abcDEF123"`)
 }
 
-// CAL-1, CAL-4, RTY-5: an abort within a call: what comes behind it is neither run nor
-// stored, nothing is signalled, and the tool's failure is what the dispatch ends with.
+// CAL-1, CAL-4, RTY-5: after an abort within a call, the calls behind it are neither run nor stored, and
+// nothing is signalled. If the tool fails, the dispatch ends with its error.
 func TestAbortWithinACall(t *testing.T) {
 	aborting := func(fails bool) *adk.Tool {
 		return must[*adk.Tool](t)(adk.NewTool(adk.ToolInit{Name: "stop", Description: "Stops.", InputSchema: []byte(`{"type":"object"}`),
@@ -278,8 +278,8 @@ func TestAbortWithinACall(t *testing.T) {
 	}
 }
 
-// REQ-13, REQ-12, CAL-5: tools are forged of the artifacts that the dispatch holds, behind its
-// own; calls of them are texts, of which nothing is forged, and nothing is left behind.
+// REQ-13, REQ-12, CAL-5: tools are forged from the artifacts that the dispatch holds, and come after its own
+// tools. Their results are texts, from which nothing is forged, and no forged tool stays registered.
 func TestForgedTools(t *testing.T) {
 	p := play(t, scene{options: whole(), tools: []*adk.Tool{weather(t)}, replies: []reply{
 		calling("c", "weather", `{"city":"Oslo"}`), calling("d", "artifact_head", `{"callId":"c"}`), saying("A")}}).acked(t)
@@ -292,9 +292,9 @@ func TestForgedTools(t *testing.T) {
 	assert.Equal(t, `d artifact_head{"callId":"c"}: 4 °C in Oslo`, p.results(t)[1])
 }
 
-// ART-5, ART-6, CAL-5: a result stands whole in the prompt unless a middleware says from which
-// size on it is shown by a handle; the model asks it then, and the storage has what the
-// executor gave it.
+// ART-5, ART-6, CAL-5: a result is whole in the prompt unless a middleware sets the size from which on it
+// is shown by a handle. The model can then ask it with tools, and the storage holds the same result
+// either way.
 func TestHandles(t *testing.T) {
 	for name, c := range map[string]struct {
 		handles []adk.DispatchMiddleware
@@ -320,7 +320,7 @@ func TestHandles(t *testing.T) {
 	}
 }
 
-// CAL-5, CAL-4: a constructor that fails fails its call.
+// CAL-5, CAL-4: when a constructor fails, its call fails.
 func TestConstructorFails(t *testing.T) {
 	broken := tool(t, "weather", func(map[string]any) (adk.ToolResult, error) { return adk.Text("x"), nil }, func(init *adk.ToolInit) {
 		init.Effect = adk.EffectReads

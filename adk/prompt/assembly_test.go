@@ -14,7 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/prompt"
 )
 
-// PRO-1, PRO-2, PRO-3: buckets stand where the order puts them.
+// PRO-1, PRO-2, PRO-3: buckets are placed as BucketOrder says.
 func TestBucketOrder(t *testing.T) {
 	k := kit{t}
 	view := prompt.View{
@@ -71,7 +71,7 @@ func contains(all []string, one string) bool {
 	return false
 }
 
-// PRO-2, PRO-3: a system message that would say nothing is none.
+// PRO-2, PRO-3: an empty system message is left out.
 func TestNothingToSay(t *testing.T) {
 	k := kit{t}
 	p, _ := render(t, prompt.View{Messages: []*adk.Message{k.user("u", "Hello.", 0)}}, prompt.Options{BucketOrder: []prompt.Bucket{prompt.Memories, prompt.Timeline, prompt.Retrievables}})
@@ -80,9 +80,9 @@ func TestNothingToSay(t *testing.T) {
 	assert.Empty(t, p.Messages)
 }
 
-// PRO-4, PRO-9: everything in the order in which it was made, to the nanosecond; of what
-// was made at once messages, thoughts and tool calls, each in the order of their sets. Equal
-// records stand there as often as they are held.
+// PRO-4, PRO-9: the timeline is in the order of creation, to the nanosecond. Records with the same
+// time come in the order messages, thoughts, tool calls, and each kind in the order of its set.
+// Equal records occur as often as they are held.
 func TestTimeline(t *testing.T) {
 	k := kit{t}
 	view := prompt.View{
@@ -109,7 +109,7 @@ func TestTimeline(t *testing.T) {
 	assert.Equal(t, []string{"c2", "c2", "c1", "c1", "c3", "c3"}, pairs(p), "each call is a pair of its own")
 }
 
-// pairs are the ids of calls, asked and answered.
+// pairs returns the ids of calls, in requests and in answers.
 func pairs(p *prompt.Prompt) (ids []string) {
 	for _, m := range p.Messages {
 		if m.Call != nil {
@@ -122,7 +122,7 @@ func pairs(p *prompt.Prompt) (ids []string) {
 	return ids
 }
 
-// PRO-6: a call is asked for without words, with canonical arguments, and answered under
+// PRO-6: a call is sent without a text, with canonical arguments, and is answered under
 // the same id.
 func TestToolCallPair(t *testing.T) {
 	k := kit{t}
@@ -134,7 +134,7 @@ func TestToolCallPair(t *testing.T) {
 	}, p.Messages)
 }
 
-// PRO-1: options that are wrong are one error with every fault.
+// PRO-1: invalid options give one error with every fault.
 func TestOptions(t *testing.T) {
 	_, err := prompt.New(prompt.View{}, prompt.Options{
 		BucketOrder: []prompt.Bucket{"memories", "rag", "memories"}, Surfacing: "some", ReplayCompatibility: []string{"a", ""},
@@ -152,7 +152,7 @@ func TestOptions(t *testing.T) {
 	assert.Empty(t, prompt.Options{}.Faults())
 }
 
-// PRO-8: a result is rendered once, and what was given for counting is what is sent.
+// PRO-8: a result is rendered once, and what Results returned for counting is what is sent.
 func TestResultsAreRenderedOnce(t *testing.T) {
 	k := kit{t}
 	rendered := 0
@@ -180,8 +180,8 @@ func TestResultsAreRenderedOnce(t *testing.T) {
 	assert.Equal(t, 2, rendered, "what is not sent is not rendered")
 }
 
-// ENV-23, PRO-2: each renderer can be replaced alone, is given what it needs, and fails
-// the prompt with its error.
+// ENV-23, PRO-2: each renderer can be replaced alone and gets what it needs. When it fails, the
+// prompt fails with its error.
 func TestRenderersAreReplaced(t *testing.T) {
 	view := everything(t)
 	options := prompt.Options{Surfacing: prompt.AllThoughts, ReplayCompatibility: []string{"claude/1"}, Opener: &opener{}}
@@ -273,7 +273,7 @@ func TestRenderersAreReplaced(t *testing.T) {
 	assert.Equal(t, usual, p, "the default ones are what stands where none is replaced")
 }
 
-// ENV-1: a prompt is a function of what it is made of.
+// ENV-1: equal views and options make equal prompts.
 func TestPromptsAreEqual(t *testing.T) {
 	options := prompt.Options{Surfacing: prompt.AllThoughts, ReplayCompatibility: []string{"claude/1"}}
 	first, _ := render(t, everything(t), options)
@@ -281,8 +281,8 @@ func TestPromptsAreEqual(t *testing.T) {
 	assert.Equal(t, first, second)
 }
 
-// PRO-5: what comes next is later than all that is there, by a nanosecond where the clock
-// stands still.
+// PRO-5: After returns a time that is later than every record, by one nanosecond if the clock has not
+// moved.
 func TestAfter(t *testing.T) {
 	k := kit{t}
 	view := prompt.View{
@@ -298,7 +298,7 @@ func TestAfter(t *testing.T) {
 	assert.Equal(t, noon, prompt.View{}.After(noon))
 }
 
-// Renderers lie over each other one by one.
+// Over takes each renderer from the upper set where that has one.
 func TestRenderersOver(t *testing.T) {
 	says := func(text string) func(context.Context) (string, error) {
 		return func(context.Context) (string, error) { return text, nil }

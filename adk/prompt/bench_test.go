@@ -10,8 +10,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/allocs"
 )
 
-// large is a view with so many messages, a fifth as many results of tools, and a twentieth
-// as many retrievables.
+// large is a view with the given number of messages, a fifth as many tool results, and a twentieth as
+// many retrievables.
 func large(t testing.TB, messages int) prompt.View {
 	k, text := kit{t}, strings.Repeat("Some words that were said, and <b>a tag</b> among them. ", 10)
 	view := prompt.View{SystemPrompt: text, Tools: k.tools(map[string]bool{"tool": false})}
@@ -31,7 +31,7 @@ func large(t testing.TB, messages int) prompt.View {
 	return view
 }
 
-// concatenated is the floor of a prompt: the same texts one behind the other.
+// concatenated is the floor of a prompt: the same texts, concatenated.
 func concatenated(view prompt.View) string {
 	var out strings.Builder
 	out.WriteString(view.SystemPrompt)
@@ -47,7 +47,7 @@ func concatenated(view prompt.View) string {
 	return out.String()
 }
 
-// What a prompt costs per message, beside its floor; the same whatever its length.
+// BenchmarkRender measures the cost of each message in a prompt, and of its floor; it does not depend on the length.
 func BenchmarkRender(b *testing.B) {
 	for _, n := range []int{250, 1000, 4000} {
 		view := large(b, n)
@@ -72,7 +72,7 @@ func BenchmarkRender(b *testing.B) {
 	}
 }
 
-// Twice the records take twice the allocations, and no more: a prompt is linear.
+// Twice as many records allocate twice as much, and no more: the cost of a prompt is linear.
 func TestRenderingIsLinear(t *testing.T) {
 	allocs.Countable(t)
 	allocations := func(messages int) float64 {

@@ -12,7 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/prompt"
 )
 
-// everything is a view with a record of every kind, in no good order.
+// everything is a view with a record of every kind, in no particular order.
 func everything(t testing.TB) prompt.View {
 	k := kit{t}
 	score := 0.42
@@ -50,14 +50,14 @@ func everything(t testing.TB) prompt.View {
 	}
 }
 
-// Whole prompts, to be read by people.
+// Whole prompts, in golden files that people can read.
 func TestGoldenPrompts(t *testing.T) {
 	for name, options := range map[string]prompt.Options{
-		// PRO-1 to PRO-7, ENV-21 to ENV-23, ENV-33, IDN-1, IDN-2, IDN-6: all there is.
+		// PRO-1 to PRO-7, ENV-21 to ENV-23, ENV-33, IDN-1, IDN-2, IDN-6: everything is shown.
 		"everything": {Surfacing: prompt.AllThoughts, ReplayCompatibility: []string{"claude/1"}},
-		// PRO-1, IDN-4, IDN-5: what an executor shows unless told otherwise.
+		// PRO-1, IDN-4, IDN-5: what an executor shows by default.
 		"default": {},
-		// PRO-3: rules and memories behind the conversation, retrievables dropped.
+		// PRO-3: rules and memories after the conversation, retrievables left out.
 		"trailing": {BucketOrder: []prompt.Bucket{prompt.Timeline, prompt.Memories, prompt.StandingInstructions}},
 	} {
 		t.Run(name, func(t *testing.T) {

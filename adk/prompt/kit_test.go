@@ -15,12 +15,12 @@ import (
 	"github.com/adkreplay/adkreplay/adk/prompt"
 )
 
-// noon is when the records of a test begin; each is a second after the one before.
+// noon is the time of a test's first record; each record is a second later than the one before.
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 func after(seconds float64) time.Time { return noon.Add(time.Duration(seconds * float64(time.Second))) }
 
-// kit makes records, and ends the test where they cannot be made.
+// kit makes records, and fails the test when a record cannot be made.
 type kit struct{ testing.TB }
 
 func must[T any](t testing.TB) func(made T, err error) T {
@@ -93,7 +93,7 @@ func (k kit) media(kind adk.MediaKind, mime string, tier adk.TrustTier, hazard a
 	return must[*adk.Media](k)(adk.NewMedia(init))
 }
 
-// opener reads media as a context does, and counts.
+// opener opens media as a context does, and keeps their ids.
 type opener struct{ opened []string }
 
 func (o *opener) OpenMedia(ctx context.Context, media *adk.Media) ([]byte, error) {
@@ -101,7 +101,7 @@ func (o *opener) OpenMedia(ctx context.Context, media *adk.Media) ([]byte, error
 	return media.Bytes(ctx)
 }
 
-// noReading is a reader that must not be asked.
+// noReading is a reader that fails the test when it is used.
 func noReading(t testing.TB) adk.MediaReader {
 	return adk.MediaFunc(func(context.Context) (io.ReadCloser, error) {
 		t.Error("bytes were read that no native block needs")
@@ -109,7 +109,7 @@ func noReading(t testing.TB) adk.MediaReader {
 	})
 }
 
-// written is a prompt as a person reads it.
+// written formats a prompt for a reader.
 func written(p *prompt.Prompt) string {
 	var out strings.Builder
 	for i, m := range p.Messages {
@@ -150,7 +150,7 @@ func contentText(c prompt.Content) string {
 	return out.String()
 }
 
-// render makes a prompt with the warnings it gave.
+// render returns a prompt and the warnings that it caused.
 func render(t testing.TB, view prompt.View, options prompt.Options) (*prompt.Prompt, []string) {
 	t.Helper()
 	var warnings []string
@@ -163,7 +163,7 @@ func render(t testing.TB, view prompt.View, options prompt.Options) (*prompt.Pro
 	return p, warnings
 }
 
-// texts are the texts of a prompt's messages, one by one.
+// texts returns the text of each message of a prompt.
 func texts(p *prompt.Prompt) []string {
 	all := make([]string, len(p.Messages))
 	for i, m := range p.Messages {
@@ -172,7 +172,7 @@ func texts(p *prompt.Prompt) []string {
 	return all
 }
 
-// lines are who speaks in each message, and the first line of what.
+// lines returns the role of each message and its first line.
 func lines(p *prompt.Prompt) []string {
 	all := make([]string, len(p.Messages))
 	for i, m := range p.Messages {

@@ -14,7 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/prompt"
 )
 
-// failing is a context whose media cannot be read.
+// failing is an opener that fails for every media.
 type failing struct{ err error }
 
 func (f failing) OpenMedia(context.Context, *adk.Media) ([]byte, error) { return nil, f.err }
@@ -25,15 +25,15 @@ const (
 	private = adk.TrustThirdPartyPrivate
 )
 
-// attached is the content of a message with one attachment and no text.
+// attached returns the content of a message that has one attachment and no text.
 func attached(t testing.TB, media *adk.Media, options prompt.Options) (string, []string) {
 	t.Helper()
 	p, warnings := render(t, prompt.View{Messages: []*adk.Message{kit{t}.user("u", "", 0, media)}}, options)
 	return contentText(p.Messages[0].Content), warnings
 }
 
-// MED-1, MED-2: a label by tier and hazard stands before the native block. What a tool is
-// trusted with makes no difference.
+// MED-1, MED-2: a label by trust tier and hazard comes before the native block. Whether the tool is
+// trusted has no influence.
 func TestLabels(t *testing.T) {
 	k := kit{t}
 	for _, c := range []struct {
@@ -70,8 +70,8 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// MED-2, PRO-7: an override that gives no text takes the label away, and goes for
-// attachments too.
+// MED-2, PRO-7: an override that returns an empty text removes the label, also from
+// attachments.
 func TestLabelsAreRemoved(t *testing.T) {
 	k := kit{t}
 	none := func(context.Context, string, envelope.Content) (string, error) { return "", nil }
@@ -79,7 +79,7 @@ func TestLabelsAreRemoved(t *testing.T) {
 	assert.Equal(t, "--- image \"a.bin\" format=\"\" data:image/png;base64,ZGF0YQ==\n", got)
 }
 
-// MED-3: what is native, and as what; nothing else is read, and nothing twice.
+// MED-3: which media are sent natively, and in which format. No other media are read, and none is read twice.
 func TestNativeMedia(t *testing.T) {
 	k := kit{t}
 	for _, c := range []struct {
@@ -119,7 +119,7 @@ func TestNativeMedia(t *testing.T) {
 	}
 }
 
-// MED-6: a media that no model decodes is described, whatever the policy says of others.
+// MED-6: a media that no model can decode is described, whatever the policy says about others.
 func TestInertMedia(t *testing.T) {
 	k := kit{t}
 	for tier, name := range map[adk.TrustTier]string{own: "trusted", public: "untrusted", private: "untrusted"} {
@@ -129,7 +129,7 @@ func TestInertMedia(t *testing.T) {
 	}
 }
 
-// MED-4: by default a media that cannot be sent stops the prompt, and says which.
+// MED-4: by default a media that cannot be sent fails the prompt, and the error says which media it is.
 func TestUnsupportedMedia(t *testing.T) {
 	k := kit{t}
 	media := k.media(adk.MediaVideo, "video/mp4", own, adk.HazardOpaquePerceptual, func(i *adk.MediaInit) { i.Filename, i.Reader = "film.mp4", noReading(t) })
@@ -144,8 +144,8 @@ func TestUnsupportedMedia(t *testing.T) {
 	}
 }
 
-// MED-5: the first text of the stash, in the lower tier of the two; without one a warning
-// and the description (MED-6).
+// MED-5: the first text in the stash is used, with the lower trust tier of text and media. Without one
+// there is a warning, and the media is described (MED-6).
 func TestStashedText(t *testing.T) {
 	k := kit{t}
 	with := func(tier adk.TrustTier, entries map[string]adk.MediaStashEntry) *adk.Media {
@@ -183,7 +183,7 @@ func TestStashedText(t *testing.T) {
 	}
 }
 
-// MED-6: a description in the tier of the media.
+// MED-6: a media is described in an envelope of the media's trust tier.
 func TestDescribedMedia(t *testing.T) {
 	k := kit{t}
 	media := k.media(adk.MediaAudio, "audio/ogg", public, adk.HazardExtractableInstructions)
@@ -194,7 +194,7 @@ func TestDescribedMedia(t *testing.T) {
 	assert.Empty(t, warnings)
 }
 
-// MED-7: sizes in words; unknown where the reader does not tell.
+// MED-7: sizes are written in words, as unknown if the reader does not tell the size.
 func TestSizes(t *testing.T) {
 	k := kit{t}
 	for size, want := range map[int64]string{
@@ -214,7 +214,7 @@ type sized struct {
 
 func (s sized) Size() (int64, bool) { return s.size, s.size >= 0 }
 
-// MED-8: names and types without what could be taken for more, in texts and in URIs.
+// MED-8: in texts and URIs, names and types lose the characters that could be taken for markup.
 func TestCleanMedia(t *testing.T) {
 	k := kit{t}
 	clean := func(name, mime string) string {
@@ -230,7 +230,7 @@ func TestCleanMedia(t *testing.T) {
 	assert.Contains(t, got, "[media: "+strings.Repeat("é", 256)+", image/png")
 }
 
-// PRO-7: the text of a message first, then its media in order; assistants alike.
+// PRO-7: a message's text comes first, then its media in order, also for assistants.
 func TestAttachments(t *testing.T) {
 	k := kit{t}
 	picture, text := k.media(adk.MediaImage, "image/png", own, adk.HazardOpaquePerceptual), k.artifact("a", "body", artifact.TextFlavour, own)

@@ -10,7 +10,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/prompt"
 )
 
-// IDN-1, IDN-2, IDN-3: who is named how, and what of it a model reads.
+// IDN-1, IDN-2, IDN-3: how each speaker is named, and which part of the name a model reads.
 func TestWhoSpeaks(t *testing.T) {
 	k := kit{t}
 	roles := map[adk.Role]prompt.Role{adk.RoleUser: prompt.RoleUser, adk.RoleAssistant: prompt.RoleAssistant}
@@ -47,7 +47,7 @@ func TestWhoSpeaks(t *testing.T) {
 	}
 }
 
-// IDN-4, IDN-5, IDN-7: whose thoughts are shown, in which order, and under which name.
+// IDN-4, IDN-5, IDN-7: whose thoughts are shown, in which order and under which name.
 func TestThoughts(t *testing.T) {
 	k := kit{t}
 	peer := adk.IdentityOf("peer 1")
@@ -94,8 +94,8 @@ func TestThoughts(t *testing.T) {
 	}
 }
 
-// IDN-6: what only a provider can read goes beside the messages, in their order, and no
-// word of it into them; a peer's is not wrapped.
+// IDN-6: thoughts that only a provider can read are listed apart from the messages, in their order, and
+// none of their text is in a message. A peer's opaque thought is not wrapped.
 func TestOpaqueThoughts(t *testing.T) {
 	k := kit{t}
 	p, _ := render(t, prompt.View{Thoughts: []*adk.Thought{

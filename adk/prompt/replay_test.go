@@ -16,7 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// rendering is an executor that logs the prompt it would send.
+// rendering is an executor that logs the prompt that it would send.
 func rendering(options prompt.Options) adk.Executor {
 	return adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		options := options
@@ -31,8 +31,8 @@ func rendering(options prompt.Options) adk.Executor {
 	}}
 }
 
-// ENV-1, MED-3: an executor that is live in a replay makes the prompt that was recorded, with
-// the bytes that the trace holds.
+// ENV-1, MED-3: an executor that is live in a replay renders the recorded prompt, from the
+// bytes that the trace holds.
 func TestPromptsOfReplays(t *testing.T) {
 	k := kit{t}
 	view := everything(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk/prompt"
 )
 
-// ENV-25, ENV-30, ENV-31, ENV-32, ENV-34: the envelope of a tool's result, by the tool, the
-// flag and the artifact's own tier. Nothing is guessed from what it says.
+// ENV-25, ENV-30, ENV-31, ENV-32, ENV-34: the envelope of a tool's result depends on the tool, on its
+// Trusted flag and on the artifact's own tier, and never on the result's text.
 func TestToolResults(t *testing.T) {
 	k := kit{t}
 	tools := k.tools(map[string]bool{"trusted": true, "plain": false})
@@ -56,7 +56,7 @@ func TestToolResults(t *testing.T) {
 	}
 }
 
-// ENV-31: a tool that is not there is warned of once, however often it was called.
+// ENV-31: there is one warning about a tool that does not exist, however often it was called.
 func TestWarningsComeOnce(t *testing.T) {
 	k := kit{t}
 	_, warnings := render(t, prompt.View{ToolCalls: []*adk.ToolCall{
@@ -65,7 +65,7 @@ func TestWarningsComeOnce(t *testing.T) {
 	assert.Len(t, warnings, 3)
 }
 
-// ENV-33: a handle says what the artifact is and what asks it, and reads no byte of it.
+// ENV-33: a handle describes the artifact and the tools that query it, without reading a byte of it.
 func TestHandle(t *testing.T) {
 	k := kit{t}
 	known := artifact.Entry{Bytes: 5 << 20, Lines: 9000}
@@ -87,8 +87,8 @@ func TestHandle(t *testing.T) {
 	assert.ErrorIs(t, err, adk.E_INVALID_ARTIFACT_CONFIG)
 }
 
-// MED-3, ENV-30: the body of an artifact is read through the context, whatever its size,
-// and is what its mark says.
+// MED-3, ENV-30: the body of an inline artifact is read through the context, whatever its size, and
+// has to match its mark.
 func TestInlineArtifacts(t *testing.T) {
 	k := kit{t}
 	large := strings.Repeat("line\n", 1<<19)
@@ -117,7 +117,7 @@ func TestInlineArtifacts(t *testing.T) {
 	assert.Contains(t, p.Messages[1].Content.Text, "\none\n", "a body that no reader has is looked for in the spool")
 }
 
-// MED-3: a reader that fails fails the prompt with its own error.
+// MED-3: when a reader fails, the prompt fails with the reader's error.
 func TestReadersFail(t *testing.T) {
 	k := kit{t}
 	errRead := errors.New("the disk is gone")

@@ -11,8 +11,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk/prompt"
 )
 
-// ENV-22, ENV-23, ENV-24, ENV-25: the directive once and first, then the three tiers as
-// they were declared, those of others by time and id.
+// ENV-22, ENV-23, ENV-24, ENV-25: the directive comes once and first, followed by the three tiers.
+// Own records are in the order of their set, those of others are sorted by time and id.
 func TestRetrievables(t *testing.T) {
 	k := kit{t}
 	record := func(id string, tier adk.TrustTier, at float64) *adk.Retrievable {
@@ -48,13 +48,13 @@ func TestRetrievables(t *testing.T) {
 	assert.Equal(t, prompt.Directive+"\n\n<untrusted_content_a nonce=\"a\" kind=\"retrieved-third-party-public\" tool=\"https://first-party.example\">\nof a\n</untrusted_content_a>", block(all[2:3], prompt.Renderers{}))
 }
 
-// ENV-22: nothing that we write says that a record is our own.
+// ENV-22: the prompt never says that a record is first-party.
 func TestFirstPartyIsNeverSaid(t *testing.T) {
 	p, _ := render(t, everything(t), prompt.Options{Surfacing: prompt.AllThoughts})
 	assert.NotContains(t, written(p), "first-party")
 }
 
-// ENV-21: of a memory its time is shown, and not what it is worth.
+// ENV-21: a memory is shown with its time, and without its confidence and importance.
 func TestMemories(t *testing.T) {
 	k := kit{t}
 	p, _ := render(t, prompt.View{Memories: []*adk.Memory{k.memory("b", "B", 2), k.memory("a", "A", 1)}}, prompt.Options{})

@@ -18,8 +18,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk/storage/memory"
 )
 
-// SES-10, SES-25: what one process accepts another one settles, and both are told of it as if
-// one had done both.
+// SES-10, SES-25: one process accepts a delivery and another one settles it. Journal and Notify report the
+// same as if one process did both.
 func TestAcceptNowSettleLater(t *testing.T) {
 	w := newWorld(t)
 	receives, works := w.config(counting), w.config(counting)
@@ -46,7 +46,7 @@ func TestAcceptNowSettleLater(t *testing.T) {
 	assert.Equal(t, session.Outcome{Delivery: delivery("one", "a").DeliveryID(), Seq: 1, State: session.Committed, Duplicate: true, Attempt: 1, TurnID: w.told[0].TurnID, Revision: 1}, a.Outcome)
 }
 
-// SES-9, SES-10: what may not be delivered may not be accepted either, and nothing is told of it.
+// SES-9, SES-10: Accept refuses the same deliveries as Deliver, and reports nothing about them.
 func TestAcceptRefuses(t *testing.T) {
 	w := newWorld(t)
 	h := w.host(w.config(counting))
@@ -57,7 +57,7 @@ func TestAcceptRefuses(t *testing.T) {
 		code   adk.Code
 	}{
 		"no payload":      {func(d *session.Delivery) { d.Payload = nil }, adk.E_INVALID_DELIVERY},
-		"no tenant":       {func(d *session.Delivery) { d.Tenant = "" }, adk.E_INVALID_DELIVERY}, // the records are strict
+		"no tenant":       {func(d *session.Delivery) { d.Tenant = "" }, adk.E_INVALID_DELIVERY}, // the records' storage is strict
 		"another payload": {func(d *session.Delivery) { d.Payload = json.RawMessage(`"x"`) }, adk.E_DELIVERY_CONFLICT},
 		"another channel": {func(d *session.Delivery) { d.ID, d.Kind = "b", "mail" }, adk.E_SESSION_CHANNEL_STATE_CHANGED},
 		"much": {func(d *session.Delivery) {
@@ -76,8 +76,8 @@ func TestAcceptRefuses(t *testing.T) {
 	assert.ErrorIs(t, err, adk.E_SESSION_ERASED)
 }
 
-// SES-32: of what the store has accepted without having said so it is told when it comes again,
-// once.
+// SES-32: when a store accepts a delivery but does not answer, the journal learns of it when the delivery
+// comes again, once.
 func TestAcceptWithoutAnAnswer(t *testing.T) {
 	w := newWorld(t)
 	c := w.config(counting)

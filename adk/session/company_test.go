@@ -13,7 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/session"
 )
 
-// crashed has deliveries to several sessions begin together, so often, in processes that all end.
+// crashed begins the deliveries of several sessions together, the given number of times, in processes that all end.
 func crashed(t *testing.T, w *world, times int, sessions ...string) {
 	store := w.kept.Sessions()
 	for _, of := range sessions {
@@ -31,12 +31,12 @@ func crashed(t *testing.T, w *world, times int, sessions ...string) {
 	}
 }
 
-// seats are turns that begin when they are let in, and end when they are told to.
+// seats holds turns that begin when the test lets them in, and end when the test says so.
 type seats struct {
 	entered chan string
 	mu      sync.Mutex
 	inside  int
-	most    map[string]int // how many there were when the turn of a session began, it included
+	most    map[string]int // how many turns were inside when a session's turn began, itself included
 }
 
 func (s *seats) enter(dc *adk.DispatchContext) {
@@ -57,8 +57,8 @@ func (s *seats) leave() {
 	s.inside--
 }
 
-// SES-21: deliveries that were under way together in each process that ended are told apart: each
-// has its last attempt alone, beside which its host runs no other, not even one that is new.
+// SES-21: deliveries that were running together each time their process ended are separated: each gets
+// its last attempt alone, and its host runs no other turn during that attempt, not even of a new delivery.
 func TestInnocentsBesideAnInputThatEndsTheProcess(t *testing.T) {
 	w := newWorld(t)
 	crashed(t, w, 2, "one", "two", "three")
@@ -68,7 +68,7 @@ func TestInnocentsBesideAnInputThatEndsTheProcess(t *testing.T) {
 	c := w.config(func(ctx context.Context, dc *adk.DispatchContext) error {
 		s.enter(dc)
 		defer s.leave()
-		if first { // the other two of them, and one that is new, come, and wait or are inside
+		if first { // the two others and a new one arrive, and wait or are inside
 			first = false
 			<-s.entered
 			for range 3 {
@@ -85,7 +85,7 @@ func TestInnocentsBesideAnInputThatEndsTheProcess(t *testing.T) {
 	var all sync.WaitGroup
 	for range 3 {
 		all.Go(func() {
-			for n := 0; n == 0; { // it finds none where another has just begun the one that it was to take
+			for n := 0; n == 0; { // Resume finds nothing while another goroutine has just begun the delivery that it would take
 				var err error
 				n, err = h.Resume(context.Background(), 1)
 				if !assert.NoError(t, err) {
@@ -106,14 +106,14 @@ func TestInnocentsBesideAnInputThatEndsTheProcess(t *testing.T) {
 	}
 }
 
-// SES-21: an attempt that is to be alone waits for those under way, keeps its lease meanwhile, and
-// waits for no longer than five minutes, or its caller.
+// SES-21: an attempt that has to run alone waits for the attempts that are running, renews its lease
+// meanwhile, and waits for at most five minutes, or until its caller leaves.
 func TestWaitingToBeAlone(t *testing.T) {
 	for name, end := range map[string]func(w *world, renewed <-chan bool, leave func(), over chan<- bool){
 		"they are over": func(_ *world, _ <-chan bool, _ func(), over chan<- bool) { close(over) },
 		"five minutes": func(w *world, renewed <-chan bool, _ func(), _ chan<- bool) {
 			w.clock.Advance(time.Minute)
-			<-renewed // the lease of the one that is under way, or that of the one that waits
+			<-renewed // the lease of the running attempt, or of the waiting one
 			<-renewed
 			w.clock.Advance(session.MaxRetryPause - time.Minute)
 		},
@@ -176,7 +176,7 @@ func TestWaitingToBeAlone(t *testing.T) {
 	}
 }
 
-// SES-21: a failure of a later attempt, and one that was given back, say what became of the last.
+// SES-21: when a later attempt fails, or is given back, its code says how the last attempt ended.
 func TestCodeOfTheLastAttempt(t *testing.T) {
 	w := newWorld(t)
 	ctx, leave := context.WithCancelCause(t.Context())
@@ -209,7 +209,7 @@ func TestCodeOfTheLastAttempt(t *testing.T) {
 	assert.Equal(t, adk.E_LLM_EXECUTION_EXECUTOR_ERROR, code())
 }
 
-// SES-21: a release that tries deliveries less often settles what has been tried enough with the
+// SES-21: a release that allows fewer attempts settles a delivery that has had enough of them, with the
 // code of the last attempt.
 func TestFewerAttempts(t *testing.T) {
 	w := newWorld(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/session"
 )
 
-// named is a provider of nothing.
+// named is a provider that does nothing.
 type named struct {
 	name  string
 	needs []string

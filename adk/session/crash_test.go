@@ -26,22 +26,22 @@ import (
 type crashing struct {
 	*session.Host
 	world *world
-	// at is the call at which the process ends, counted from the next, before it is made
-	// or after; 0 is none.
+	// at is the number of the call at which the process ends, before or after the call is made.
+	// It is counted from the next call; 0 is none.
 	at    int
 	after bool
-	// errs has the call fail in the place of the process.
+	// errs makes the call fail instead of ending the process.
 	errs bool
 	dead bool
-	// name is that of the call that was hit.
+	// name is the name of the call that was hit.
 	name string
-	// turn is what the next turn does, besides counting.
+	// turn is what the next turn does in addition to counting.
 	turn func(dc *adk.DispatchContext) error
 }
 
 var errDead = errors.New("the process has ended")
 
-// hit ends the process, or fails, if it is the call's turn.
+// hit ends the process, or fails, if this is the call to hit.
 func (c *crashing) hit(call string, after bool) error {
 	if c.dead {
 		return errDead
@@ -61,7 +61,7 @@ func (c *crashing) hit(call string, after bool) error {
 	return nil
 }
 
-// newCrashing makes a host of the world's store.
+// newCrashing makes a host that uses the world's store.
 func newCrashing(w *world, change func(*session.Config)) *crashing {
 	c := &crashing{world: w, at: -1}
 	config := w.config(func(ctx context.Context, dc *adk.DispatchContext) error {
@@ -88,7 +88,7 @@ func newCrashing(w *world, change func(*session.Config)) *crashing {
 	return c
 }
 
-// do calls f as a process that may end in it; alive reports whether it has not.
+// do calls f as a process that may end within it; alive reports whether it has not ended.
 func (c *crashing) do(f func()) (alive bool) {
 	done := make(chan struct{})
 	go func() {
@@ -100,8 +100,8 @@ func (c *crashing) do(f func()) (alive bool) {
 	return alive
 }
 
-// ways are how a host comes to a delivery: with its first attempt, to one that was accepted
-// before, and to one that others have left.
+// ways are how a host gets a delivery: a new one, one that was accepted before, and one that
+// another host has left.
 var ways = map[string]func(*crashing){
 	"new": func(c *crashing) { _, _ = c.Deliver(context.Background(), delivery("one", "a")) },
 	"accepted": func(c *crashing) {
@@ -114,16 +114,16 @@ var ways = map[string]func(*crashing){
 	},
 }
 
-// accepted has another host accept the delivery, and leave.
+// accepted makes another host accept the delivery, and leave it.
 func (c *crashing) accepted() {
 	_, err := c.world.kept.Sessions().Accept(context.Background(), delivery("one", "a"), c.world.clock.Now())
 	require.NoError(c.world.t, err)
 }
 
-// The table of crashes: whatever call of the store the process ends at, before it or after,
-// the next host brings the delivery to its end, once.
+// The table of crashes: at whichever call of the store the process ends, before the call or after
+// it, the next host settles the delivery, once.
 //
-// SES-10, SES-20, SES-21, SES-22, SES-23, SES-25: what a crash leaves.
+// SES-10, SES-20, SES-21, SES-22, SES-23, SES-25: the state that a crash leaves.
 func TestCrashes(t *testing.T) {
 	calls := map[string][]string{
 		"new":      {"Start", "Commit", "Notified"},
@@ -143,8 +143,8 @@ func TestCrashes(t *testing.T) {
 	}
 }
 
-// crashAt ends the process at the n-th call of its store, before and after it, and reports
-// whether it made so many.
+// crashAt ends the process at the n-th call of its store, before the call and after it, and reports
+// whether the process made that many calls.
 func crashAt(t *testing.T, work func(*crashing), elsewhere bool, n int, seen map[string]bool) (hit bool) {
 	for _, after := range []bool{false, true} {
 		w := newWorld(t)
@@ -169,7 +169,7 @@ func crashAt(t *testing.T, work func(*crashing), elsewhere bool, n int, seen map
 	return hit
 }
 
-// settlesOnce has another host find what is left, and the delivery come again.
+// settlesOnce checks that another host settles what is left, and that delivering again gives that outcome.
 func settlesOnce(t *testing.T, w *world, next *crashing, records adk.Storage, name string) {
 	ctx := t.Context()
 	w.clock.Advance(time.Hour)
@@ -189,7 +189,7 @@ func settlesOnce(t *testing.T, w *world, next *crashing, records adk.Storage, na
 	assert.Empty(t, pending, name)
 }
 
-// SES-21: a process that ends within the turn leaves an attempt, and nothing else.
+// SES-21: a process that ends within a turn leaves one counted attempt, and nothing else.
 func TestCrashInTheTurn(t *testing.T) {
 	w := newWorld(t)
 	first := newCrashing(w, nil)
@@ -209,18 +209,18 @@ func TestCrashInTheTurn(t *testing.T) {
 	assert.Equal(t, 2, o.Attempt)
 }
 
-// machine is what is true of sessions, whatever happens to their hosts.
+// machine checks what is true of sessions, whatever happens to their hosts.
 type machine struct {
 	*world
 	hosts []*crashing
-	// sent are the deliveries by session, and given those that Deliver has answered for.
+	// sent are the deliveries by session, and given are the outcomes that Deliver has returned.
 	sent  map[string][]string
 	given map[session.DeliveryID]session.Outcome
 }
 
 var sessions = []string{"one", "two"}
 
-// host draws a host; one whose process has ended is another one from then on.
+// host draws a host. If its process has ended, a new one takes its place.
 func (m *machine) host(t *rapid.T) *crashing {
 	i := rapid.IntRange(0, len(m.hosts)-1).Draw(t, "host")
 	if m.hosts[i].dead {
@@ -246,7 +246,7 @@ func (m *machine) host(t *rapid.T) *crashing {
 	return c
 }
 
-// deliver sends a delivery, and holds what comes back against what came before.
+// deliver sends a delivery, and compares its outcome with an earlier one of the same delivery.
 func (m *machine) deliver(t *rapid.T, d session.Delivery) {
 	c := m.host(t)
 	c.do(func() {
@@ -262,7 +262,7 @@ func (m *machine) deliver(t *rapid.T, d session.Delivery) {
 	})
 }
 
-// check is true after each action.
+// check checks what is true after each action.
 func (m *machine) check(t *rapid.T) {
 	store := m.kept.Sessions()
 	for _, of := range sessions {
@@ -299,7 +299,7 @@ func (m *machine) check(t *rapid.T) {
 	require.EqualValues(t, 1, others.Revision, "nothing of another tenant has changed")
 }
 
-// end stops the faults: everything is settled, and told.
+// end stops the faults, and checks that everything is settled and reported.
 func (m *machine) end(t *rapid.T) {
 	last := newCrashing(m.world, nil)
 	for range 10 {
@@ -323,8 +323,8 @@ func (m *machine) end(t *rapid.T) {
 	}
 }
 
-// SES-11, SES-12, SES-19 to SES-25: two hosts, whose processes end anywhere, whose stores fail
-// anywhere and whose turns do anything, settle each delivery once, in order.
+// SES-11, SES-12, SES-19 to SES-25: two hosts whose processes may end anywhere, whose stores may fail
+// anywhere and whose turns may do anything settle each delivery once, in order.
 func TestSessionsUnderFaults(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
@@ -373,7 +373,7 @@ func TestSessionsUnderFaults(t *testing.T) {
 	})
 }
 
-// SES-32: equal schedules make equal journals.
+// SES-32: the same schedule makes the same journal.
 func TestJournalsAreEqual(t *testing.T) {
 	run := func() string {
 		w := newWorld(t)
@@ -388,7 +388,7 @@ func TestJournalsAreEqual(t *testing.T) {
 	assert.JSONEq(t, run(), run())
 }
 
-// mute is a store that makes what it is asked for, and does not answer so many times.
+// mute is a store that does what it is asked for, and fails to answer the given number of times.
 type mute struct {
 	session.Store
 	starts, finds int
@@ -409,8 +409,8 @@ func (m *mute) Find(ctx context.Context, id session.DeliveryID) (session.Accepte
 	return m.Store.Find(ctx, id)
 }
 
-// SES-32: a host that was not answered whether a delivery is accepted tells that when it sees the
-// delivery next, and does not tell it twice.
+// SES-32: a host that got no answer whether a delivery is accepted reports that to the journal when it sees
+// the delivery next, and does not report it twice.
 func TestAcceptedWithoutAnAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		finds  int

@@ -11,11 +11,11 @@ import (
 type faultyStore struct {
 	session.Store
 	before, after func(call string) error
-	// lost is given a commit that before has failed, to make it later.
+	// lost gets a commit that before has failed, so that a test can make it later.
 	lost func(commit func())
 }
 
-// around makes a call. What it has done stays done where it fails afterwards.
+// around makes a call. What the call has done stays done, also when it fails afterwards.
 func around[T any](s *faultyStore, call string, f func() (T, error)) (result T, err error) {
 	if s.before != nil {
 		if err := s.before(call); err != nil {
@@ -69,7 +69,7 @@ func (s *faultyStore) Commit(ctx context.Context, c session.Claim, change sessio
 	made := false
 	err := s.do("Commit", func() error { made = true; return s.Store.Commit(ctx, c, change) })
 	if !made && s.lost != nil {
-		s.lost(func() { _ = s.Store.Commit(ctx, c, change) }) // a second time it is refused
+		s.lost(func() { _ = s.Store.Commit(ctx, c, change) }) // a second call is refused
 	}
 	return err
 }

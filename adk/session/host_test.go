@@ -8,8 +8,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk/session"
 )
 
-// SES-10, SES-12, SES-19, SES-20: deliveries count once, in their order, and what a turn has
-// set and stored is there in the next.
+// SES-10, SES-12, SES-19, SES-20: each delivery counts once, in order, and the next turn finds what a
+// turn has set and stored.
 func TestDeliveriesCountOnce(t *testing.T) {
 	w := newWorld(t)
 	h := w.host(w.config(counting))

@@ -28,7 +28,7 @@ var (
 	nothing   = must(session.NewRuntimeKey[map[string]int]("test.runtime"))
 )
 
-// SES-2: what is wrong with a key is said at once.
+// SES-2: NewKey refuses an invalid key, and says all that is wrong with it.
 func TestKeysThatAreNone(t *testing.T) {
 	for name, c := range map[string]struct {
 		init session.KeyInit
@@ -55,7 +55,7 @@ func TestKeysThatAreNone(t *testing.T) {
 	assert.ErrorIs(t, err, adk.E_INVALID_SESSION_KEY)
 }
 
-// plan is a value of types that are written otherwise than they are made, and holds itself.
+// plan is a recursive value of types whose JSON form differs from their Go form.
 type plan struct {
 	ID    netip.Addr           `json:"id"`
 	Total *big.Int             `json:"total"`
@@ -66,7 +66,7 @@ type plan struct {
 	By    map[int]*json.Number `json:"by"`
 }
 
-// SES-4: a value of a type that Go writes as JSON fits the schema of its key, and comes back.
+// SES-4: a value of a type that marshals itself to JSON fits the schema of its key, and is restored.
 func TestKeysOfTypesThatWriteThemselves(t *testing.T) {
 	key, err := session.NewKey[plan](session.KeyInit{Name: "test.plan"})
 	require.NoError(t, err)
@@ -122,7 +122,7 @@ func TestKeyMethods(t *testing.T) {
 	assert.Equal(t, session.Committed, deliver(t, w.host(c), delivery("one", "a")).State)
 }
 
-// SES-4: what JSON would hold as another text is no value: two names of a map would become one.
+// SES-4: a value with a text that JSON would change is refused: two names of a map would become one.
 func TestTextsOfOtherBytesAreNoValues(t *testing.T) {
 	w := newWorld(t)
 	text, names := must(session.NewKey[string](session.KeyInit{Name: "test.text"})), must(session.NewKey[map[string]int](session.KeyInit{Name: "test.names"}))
@@ -142,7 +142,7 @@ func TestTextsOfOtherBytesAreNoValues(t *testing.T) {
 	assert.Equal(t, session.Committed, deliver(t, w.host(c), delivery("one", "a")).State)
 }
 
-// SES-4, SES-3: outside of a host's turn there are no values.
+// SES-4, SES-3: outside of a host's turn keys have no values.
 func TestOutsideOfAHost(t *testing.T) {
 	script := fakes.Script{{fakes.Do(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		_, err := count.Get(dc)
@@ -161,7 +161,7 @@ func TestOutsideOfAHost(t *testing.T) {
 	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Look."}))
 }
 
-// SES-5: a runtime value is the one that was set, and gone with its turn.
+// SES-5: a runtime key returns the same value that was set, which is gone after its turn.
 func TestRuntimeKeys(t *testing.T) {
 	w := newWorld(t)
 	shared := map[string]int{"a": 1}
@@ -188,7 +188,7 @@ func TestRuntimeKeys(t *testing.T) {
 	assert.Empty(t, state.Keys)
 }
 
-// upgrading is a key of a text that was a number.
+// upgrading is a text key whose first version was a number.
 func upgrading(t *testing.T, version int) *session.Key[string] {
 	key, err := session.NewKey[string](session.KeyInit{Name: "test.upgraded", Version: version, Upgrade: func(from int, old json.RawMessage) (json.RawMessage, error) {
 		var text string
@@ -204,8 +204,8 @@ func upgrading(t *testing.T, version int) *session.Key[string] {
 	return key
 }
 
-// SES-4, SES-13: an earlier version is upgraded step by step when it is read, and stays as it
-// is until it is set; a later one keeps the host from running the turn.
+// SES-4, SES-13: a value of an earlier version is upgraded step by step when it is read, and is stored
+// upgraded only when it is set. A value of a later version prevents the host from running the turn.
 func TestVersions(t *testing.T) {
 	w := newWorld(t)
 	seen := ""

@@ -16,7 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// chatChannel keeps a payload, which is a text, as a message of the user.
+// chatChannel stores a delivery's payload, which is a text, as a message of the user.
 type chatChannel struct{ state json.RawMessage }
 
 func newChatChannel(state json.RawMessage) (session.Channel, error) { return &chatChannel{state}, nil }
@@ -44,7 +44,7 @@ func (c *chatChannel) Deliver(ctx context.Context, tc *adk.TurnContext, d sessio
 	return tc.Messages().Keep(ctx, m)
 }
 
-// world is a store with its records, and a clock, which hosts share.
+// world is a store with its records, and a clock, which the hosts of a test share.
 type world struct {
 	t     require.TestingT
 	kept  *memory.Memory
@@ -62,7 +62,7 @@ func newWorld(t require.TestingT) *world {
 	return &world{t: t, kept: kept, clock: fakes.NewClock(), ids: fakes.NewIDs()}
 }
 
-// count is a value that turns add to.
+// count is a value to which turns add.
 var count = must(session.NewKey[int](session.KeyInit{Name: "test.count"}))
 
 func must[T any](value T, err error) T {
@@ -72,7 +72,7 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// config is that of a host whose turns do what a function says, and then ack.
+// config is the config of a host whose turns call a function and then ack.
 func (w *world) config(turn func(ctx context.Context, dc *adk.DispatchContext) error) session.Config {
 	return session.Config{
 		Agent: adk.Config{Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -106,7 +106,7 @@ func (w *world) host(c session.Config) *session.Host {
 	return h
 }
 
-// counting is a turn that adds one, and says the sum.
+// counting is a turn that adds one to count, and stores a message with the sum.
 func counting(ctx context.Context, dc *adk.DispatchContext) error {
 	n, err := count.Ensure(dc, func() int { return 0 })
 	if err != nil {
@@ -122,12 +122,12 @@ func counting(ctx context.Context, dc *adk.DispatchContext) error {
 	return dc.Messages().Store(ctx, m)
 }
 
-// delivery is one of a session, whose payload is its id.
+// delivery is a delivery to a session, whose payload is its id.
 func delivery(to, id string) session.Delivery {
 	return session.Delivery{Tenant: "shop", Session: to, ID: id, Kind: "chat", Payload: json.RawMessage(fmt.Sprintf("%q", id))}
 }
 
-// said are the texts of the messages of a session, as they are stored.
+// said returns the texts of the stored messages of a session.
 func (w *world) said(of string) (texts []string) {
 	scope := storage.Partition{Tenant: "shop", Session: of}.Scope()
 	messages, err := w.kept.Storage().Messages.Fetch(context.Background(), scope)
@@ -138,7 +138,7 @@ func (w *world) said(of string) (texts []string) {
 	return texts
 }
 
-// counted is the value of count.
+// counted returns the stored value of count.
 func (w *world) counted(h *session.Host, of string) string {
 	state, err := h.State(context.Background(), "shop", of)
 	require.NoError(w.t, err)
@@ -150,7 +150,7 @@ func (w *world) counted(h *session.Host, of string) string {
 	return ""
 }
 
-// kinds are those of the steps that the journal has heard.
+// kinds returns the kinds of the steps that the journal received.
 func (w *world) kinds() (kinds []session.StepKind) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -26,7 +26,7 @@ import (
 
 var errBroken = errors.New("broken")
 
-// SES-11: with NoWait another host's session is busy, and the delivery stays accepted.
+// SES-11: with NoWait, a session that another host has claimed is busy, and the delivery stays accepted.
 func TestBusySession(t *testing.T) {
 	w := newWorld(t)
 	c := w.config(counting)
@@ -50,7 +50,7 @@ func TestBusySession(t *testing.T) {
 	assert.ErrorIs(t, err, adk.E_SESSION_LEASE_LOST)
 }
 
-// SES-11: otherwise the host waits, by the config's clock, for as long as its caller does.
+// SES-11: without NoWait the host waits, by the config's clock, as long as its caller does.
 func TestWaitingForASession(t *testing.T) {
 	w := newWorld(t)
 	h := w.host(w.config(counting))
@@ -79,7 +79,7 @@ func TestWaitingForASession(t *testing.T) {
 	}
 }
 
-// SES-12: deliveries that come at once count in the order in which they were accepted.
+// SES-12: concurrent deliveries count in the order in which they were accepted.
 func TestDeliveriesAtOnce(t *testing.T) {
 	w := newWorld(t)
 	h := w.host(w.config(counting))
@@ -99,7 +99,7 @@ func TestDeliveriesAtOnce(t *testing.T) {
 	assert.Equal(t, "16", w.counted(h, "one"))
 }
 
-// SES-13: a host without the channel leaves the delivery to others, without an attempt.
+// SES-13: a host that does not have the channel leaves the delivery to others, without an attempt.
 func TestUnknownChannel(t *testing.T) {
 	w := newWorld(t)
 	c := w.config(counting)
@@ -118,8 +118,8 @@ func TestUnknownChannel(t *testing.T) {
 	assert.False(t, o.Duplicate)
 }
 
-// SES-13, SES-30: values that no key has set keep the session from going on, and keys that the host
-// does not know keep theirs.
+// SES-13, SES-30: values that no key can have set prevent the session from going on. Values of keys
+// that the host does not know are kept.
 func TestValuesOfOthers(t *testing.T) {
 	w := newWorld(t)
 	store := w.kept.Sessions()
@@ -157,8 +157,8 @@ func TestValuesOfOthers(t *testing.T) {
 	}
 }
 
-// SES-13: what a session or a delivery holds and nobody can read keeps the delivery waiting,
-// without an attempt.
+// SES-13: a session or a delivery with content that cannot be read keeps the delivery waiting, without
+// an attempt.
 func TestUnreadableSessions(t *testing.T) {
 	for says, change := range map[string]func(*session.Delivery){
 		"the channel's state":         func(d *session.Delivery) { d.ChannelState = json.RawMessage(`{`) },
@@ -183,8 +183,8 @@ func TestUnreadableSessions(t *testing.T) {
 	}
 }
 
-// SES-9, SES-25: what a database says, which knows no names, comes with those of the delivery or
-// the session.
+// SES-9, SES-25: the errors of a database, which do not name a session, are returned with the name of the
+// delivery or the session.
 func TestErrorsOfStoresAreNamed(t *testing.T) {
 	for _, says := range []error{errors.New("the disk is full"), &adk.Error{Code: adk.E_STORAGE_BUSY, Message: "others were busy"}} {
 		w := newWorld(t)
@@ -210,8 +210,8 @@ func TestErrorsOfStoresAreNamed(t *testing.T) {
 	}
 }
 
-// SES-20: a commit waits for its store as long as its caller does, and ten seconds more: a
-// thousand that commit to one file wait for one another.
+// SES-20: a commit waits for its store as long as its caller does, and ten seconds more, because a
+// thousand hosts that commit to one file wait for one another.
 func TestCommitsWaitForTheirStore(t *testing.T) {
 	for _, c := range []struct {
 		took   time.Duration
@@ -232,7 +232,7 @@ func TestCommitsWaitForTheirStore(t *testing.T) {
 					if c.leaves {
 						leave()
 					}
-					time.Sleep(c.took) // of the bubble's time
+					time.Sleep(c.took) // in the time of the synctest bubble
 				}
 				return nil
 			}}
@@ -250,8 +250,8 @@ func TestCommitsWaitForTheirStore(t *testing.T) {
 	}
 }
 
-// SES-14: a child is accepted with its parent's commit, and only then, with the initiator of
-// its parent and a session of its own.
+// SES-14: a child is accepted with its parent's commit, and only then. It has the initiator of its
+// parent and its own session.
 func TestDelegate(t *testing.T) {
 	w := newWorld(t)
 	var h *session.Host
@@ -306,10 +306,10 @@ func TestDelegate(t *testing.T) {
 	assert.JSONEq(t, `"grace"`, string(seeds["one"].Initiator))
 }
 
-// hurried is a clock by which a host's pauses pass at once.
+// hurried is a clock on which a host's pauses pass at once.
 type hurried struct {
 	*fakes.Clock
-	passed func() // told that one has
+	passed func() // called for each pause
 }
 
 func (c hurried) AfterFunc(d time.Duration, fire func()) (stop func() bool) {
@@ -321,8 +321,8 @@ func (c hurried) AfterFunc(d time.Duration, fire func()) (stop func() bool) {
 	return stop
 }
 
-// SES-20: where nobody answers for a commit, the host looks what became of it, and asks again for
-// one that was not made, for ten seconds.
+// SES-20: when the store does not answer a commit, the host looks whether the commit was made, and
+// repeats one that was not, for ten seconds.
 func TestCommitWithoutAnAnswer(t *testing.T) {
 	for _, made := range []bool{true, false} {
 		w := newWorld(t)
@@ -357,8 +357,8 @@ func TestCommitWithoutAnAnswer(t *testing.T) {
 	}
 }
 
-// SES-20: a store that is away for a while costs no turn: the commit is asked for after pauses that
-// grow, for as long as the caller waits for it; another host's, meanwhile, ends it.
+// SES-20: a store that is away for a while costs no turn: the host repeats the commit after growing pauses,
+// as long as its caller waits. It stops when another host has claimed the session meanwhile.
 func TestCommitToAStoreThatIsAway(t *testing.T) {
 	for name, end := range map[string]func(s *faultyStore, leave func()) error{
 		"it comes back":   func(*faultyStore, func()) error { return nil },
@@ -406,8 +406,8 @@ func TestCommitToAStoreThatIsAway(t *testing.T) {
 	}
 }
 
-// SES-20: a commit that was lost once is asked for again, and its turn does not run again; one
-// that is made while the host looks counts once.
+// SES-20: a commit that was lost once is repeated, and its turn does not run again. A commit that
+// arrives while the host looks for it counts once.
 func TestCommitThatWasLostOnce(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		w := newWorld(t)
@@ -438,8 +438,8 @@ func TestCommitThatWasLostOnce(t *testing.T) {
 	}
 }
 
-// SES-20: what another host has committed meanwhile is not the commit of the one that has lost its
-// lease: that one tells nothing of it, and gives the outcome as it is.
+// SES-20: a host that has lost its lease does not take another host's commit for its own: it reports
+// nothing about that commit, and returns the outcome as it is.
 func TestCommitOfAnother(t *testing.T) {
 	w := newWorld(t)
 	next := w.config(counting)
@@ -474,7 +474,7 @@ func TestCommitOfAnother(t *testing.T) {
 	assert.Equal(t, 1, committed)
 }
 
-// SES-20: a commit puts the keys that were changed, and no other.
+// SES-20: a commit writes the keys that were changed, and no others.
 func TestCommitOfWhatWasChanged(t *testing.T) {
 	w := newWorld(t)
 	deliver(t, w.host(w.config(counting)), delivery("one", "a"))
@@ -490,8 +490,8 @@ func TestCommitOfWhatWasChanged(t *testing.T) {
 	}
 }
 
-// SES-42: where nobody answers for the start of a delivery, as where its caller has left, no
-// attempt is counted and no host has to wait for the end of a lease.
+// SES-42: when the start of a delivery is not answered, for instance because its caller has left, no
+// attempt is counted and no host has to wait for a lease to end.
 func TestStartWithoutAnAnswer(t *testing.T) {
 	w := newWorld(t)
 	c := w.config(counting)
@@ -508,7 +508,7 @@ func TestStartWithoutAnAnswer(t *testing.T) {
 	assert.Equal(t, 1, deliver(t, w.host(next), delivery("one", "a")).Attempt)
 }
 
-// SES-13, SES-42: a host that cannot work with a session gives back what was begun.
+// SES-13, SES-42: a host that cannot work with a session gives the begun attempt back.
 func TestStartOfALaterRelease(t *testing.T) {
 	w := newWorld(t)
 	later := w.config(counting)
@@ -524,7 +524,7 @@ func TestStartOfALaterRelease(t *testing.T) {
 	assert.Equal(t, 1, deliver(t, w.host(later), delivery("one", "b")).Attempt)
 }
 
-// SES-21: an attempt that fails is tried again, later and later, and no more after the last.
+// SES-21: an attempt that fails is repeated after growing pauses, and not after the last attempt.
 func TestRetries(t *testing.T) {
 	w := newWorld(t)
 	c := w.config(func(context.Context, *adk.DispatchContext) error { return errBroken })
@@ -555,7 +555,7 @@ func TestRetries(t *testing.T) {
 	assert.Equal(t, session.Failed, w.told[0].State, "SES-22: a failure is an outcome too")
 }
 
-// SES-21: a fatal code is final at once.
+// SES-21: a failure with a fatal code is final at once.
 func TestFatalFailure(t *testing.T) {
 	w := newWorld(t)
 	c := w.config(counting)
@@ -568,8 +568,8 @@ func TestFatalFailure(t *testing.T) {
 	assert.Equal(t, adk.E_INPUT_PIPELINE_ERROR, deliver(t, w.host(c), delivery("one", "b")).Code)
 }
 
-// SES-21: the error of a channel is the failure of its stage, whatever it wraps: the delivery is
-// tried as often as any, and is then failed for good.
+// SES-21: the error of a channel is a failure of its stage, whatever it wraps. The delivery is tried as
+// often as any other, and then fails for good.
 func TestChannelCannotEndADelivery(t *testing.T) {
 	w := newWorld(t)
 	c, tried := w.config(counting), 0
@@ -600,7 +600,7 @@ func (r unusable) Deliver(context.Context, *adk.TurnContext, session.Delivery) e
 	return &adk.Error{Code: adk.E_INVALID_SESSION_VALUE, Message: "nobody can use this"}
 }
 
-// SES-21: a retry that a clock has put off which was far ahead is due when that is set right.
+// SES-21: a retry that was delayed by a clock far ahead is due as soon as the clock is set right.
 func TestRetryOfAClockThatRanBack(t *testing.T) {
 	w := newWorld(t)
 	store, id := w.kept.Sessions(), delivery("one", "a").DeliveryID()
@@ -628,7 +628,7 @@ func TestRetryOfAClockThatRanBack(t *testing.T) {
 	}
 }
 
-// SES-21: an abort by the caller gives the attempt back.
+// SES-21: when the caller aborts, the attempt is given back.
 func TestCallerThatLeaves(t *testing.T) {
 	w := newWorld(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -646,7 +646,7 @@ func TestCallerThatLeaves(t *testing.T) {
 	assert.True(t, found.NotBefore.IsZero(), "it is due at once")
 }
 
-// SES-19: a caller that leaves when the answer has been given undoes nothing.
+// SES-19: a caller that leaves during the turn output, after the answer, undoes nothing.
 func TestCallerThatLeavesInTheOutput(t *testing.T) {
 	w := newWorld(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -663,8 +663,8 @@ func TestCallerThatLeavesInTheOutput(t *testing.T) {
 	assert.Equal(t, "1", w.counted(h, "one"))
 }
 
-// SES-7, SES-21: a dispatch within that fails is the caller's to judge: its code is not that of the
-// turn.
+// SES-7, SES-21: when a dispatch within a turn fails, its caller decides what that means: its code is not the
+// turn's code.
 func TestFailureOfADispatchWithin(t *testing.T) {
 	w := newWorld(t)
 	c := w.config(func(ctx context.Context, dc *adk.DispatchContext) error {
@@ -678,7 +678,7 @@ func TestFailureOfADispatchWithin(t *testing.T) {
 	assert.Equal(t, adk.E_TURN_ABORTED, o.Code)
 }
 
-// SES-21: an input that ends the process does so as often as there are attempts, and then has
+// SES-21: an input that ends the process does so once for each attempt, and then the delivery has
 // failed.
 func TestInputThatEndsTheProcess(t *testing.T) {
 	w := newWorld(t)
@@ -700,8 +700,8 @@ func TestInputThatEndsTheProcess(t *testing.T) {
 	assert.Equal(t, adk.E_SESSION_LEASE_LOST, failed.Code)
 }
 
-// SES-22, SES-25: an outcome that could not be told is told again by Resume, and by the
-// delivery that comes again, until it was.
+// SES-22, SES-25: an outcome that Notify has refused is reported again by Resume, and when the
+// delivery comes again, until Notify accepts it.
 func TestNotifyAgain(t *testing.T) {
 	w := newWorld(t)
 	refusals, told := 3, 0
@@ -729,7 +729,7 @@ func TestNotifyAgain(t *testing.T) {
 	assert.Equal(t, "1", w.counted(h, "one"))
 }
 
-// SES-24: what a tool can tell others stays the same for each attempt.
+// SES-24: the part of the seed that a tool can pass to other services is the same in each attempt.
 func TestSeedOfRetries(t *testing.T) {
 	w := newWorld(t)
 	var seen []session.Seed
@@ -753,7 +753,7 @@ func TestSeedOfRetries(t *testing.T) {
 	assert.Equal(t, 2, seen[1].Attempt)
 }
 
-// SES-25: Resume settles up to a limit, the oldest first.
+// SES-25: Resume settles up to its limit, the oldest deliveries first.
 func TestResume(t *testing.T) {
 	w := newWorld(t)
 	for i, session := range []string{"b", "a", "c"} {
@@ -780,7 +780,7 @@ func TestResume(t *testing.T) {
 	assert.Zero(t, n)
 }
 
-// armedClock tells of each timer of a length once it is set.
+// armedClock reports each timer of a given length once it is set.
 type armedClock struct {
 	*fakes.Clock
 	after time.Duration
@@ -795,7 +795,7 @@ func (c *armedClock) AfterFunc(d time.Duration, fire func()) (stop func() bool) 
 	return stop
 }
 
-// SES-26: the lease is renewed while a turn waits, and one that is lost aborts the turn.
+// SES-26: the lease is renewed while a turn waits. When the lease is lost, the turn is aborted.
 func TestLease(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		w := newWorld(t)
@@ -818,7 +818,7 @@ func TestLease(t *testing.T) {
 					<-clock.armed
 					w.clock.Advance(time.Minute)
 				}
-				<-clock.armed // which the last renewal was before
+				<-clock.armed // the last renewal was before this
 				_, err := s.Claim(ctx, delivery("one", "a").SessionID(), "other", w.clock.Now(), w.clock.Now().Add(time.Minute))
 				assert.ErrorIs(t, err, adk.E_SESSION_BUSY)
 				return errors.Join(counting(ctx, dc), dc.Ack())
@@ -845,7 +845,7 @@ func TestLease(t *testing.T) {
 	}
 }
 
-// SES-26: it is renewed between turns too, where many short ones run in one visit.
+// SES-26: the lease is renewed between turns too, when many short turns run in one visit.
 func TestLeaseOfManyTurns(t *testing.T) {
 	w := newWorld(t)
 	renewals := 0
@@ -872,7 +872,7 @@ func TestLeaseOfManyTurns(t *testing.T) {
 	assert.Zero(t, h.Counters().LeaseLosses)
 }
 
-// setBack is a clock that can be set back.
+// setBack is a clock that a test can set back.
 type setBack struct {
 	*fakes.Clock
 	by *time.Duration
@@ -880,8 +880,8 @@ type setBack struct {
 
 func (c setBack) Now() time.Time { return c.Clock.Now().Add(-*c.by) }
 
-// SES-26: a host whose clock was set back between two turns renews its lease at once: it is not one
-// that a clock gave which was ahead.
+// SES-26: a host whose clock was set back between two turns renews its lease at once, so that the lease
+// does not look like one from a clock that was ahead.
 func TestLeaseOfTurnsWhoseClockRanBack(t *testing.T) {
 	w := newWorld(t)
 	var back time.Duration
@@ -909,8 +909,8 @@ func TestLeaseOfTurnsWhoseClockRanBack(t *testing.T) {
 	assert.Zero(t, h.Counters().LeaseLosses)
 }
 
-// SES-32: the journal hears what an attempt changed, and no value; one that panics disturbs
-// nothing.
+// SES-32: the journal learns what an attempt changed, without the values. A journal that panics
+// disturbs nothing.
 func TestJournal(t *testing.T) {
 	w := newWorld(t)
 	c := w.config(counting)
@@ -938,8 +938,8 @@ func TestJournal(t *testing.T) {
 	assert.Regexp(t, `^messages\.store [^ ]+ [0-9a-f]{16}$`, w.steps[4].Records[0])
 }
 
-// SES-23: what a turn stores is its own until the commit, in the order and with the limit
-// that the storage will have it.
+// SES-23: what a turn stores is visible only to that turn until the commit, in the order and with the
+// limit that the storage will apply.
 func TestStagedRecords(t *testing.T) {
 	w := newWorld(t)
 	text := func(dc *adk.DispatchContext, id, text string) *adk.Message {
@@ -982,7 +982,7 @@ func TestStagedRecords(t *testing.T) {
 	assert.Equal(t, []string{"a", "three", "two again"}, w.said("one"))
 }
 
-// SES-23: a record that a limit has cut off keeps its place when it is replaced.
+// SES-23: a record beyond the limit keeps its place when it is replaced.
 func TestStagedRecordsWithALimit(t *testing.T) {
 	w := newWorld(t)
 	limited, err := storage.New(storage.Config{Limit: map[adk.CollectionName]int{adk.Messages: 2}}, w.kept)
@@ -1017,8 +1017,8 @@ func TestStagedRecordsWithALimit(t *testing.T) {
 	assert.Equal(t, []string{"changed", "b", "c", "d"}, w.said("one"))
 }
 
-// SES-23: whatever a turn writes, a fetch with a limit gives it what one after the commit does,
-// and reads no more than the limit and what the turn has written.
+// SES-23: whatever a turn writes, a fetch with a limit returns what a fetch after the commit returns,
+// and reads no more rows than the limit and the turn's own writes.
 func TestStagedFetchIsThatAfterTheCommit(t *testing.T) {
 	const limit = 3
 	rapid.Check(t, func(t *rapid.T) {
@@ -1052,7 +1052,7 @@ func TestStagedFetchIsThatAfterTheCommit(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				assert.LessOrEqual(t, rows.Read(), limit+2*len(writes)+1) // the channel has stored one
+				assert.LessOrEqual(t, rows.Read(), limit+2*len(writes)+1) // the channel has stored one record
 				seen = nil
 				for _, m := range all {
 					seen = append(seen, m.Content().String())
@@ -1071,7 +1071,7 @@ func TestStagedFetchIsThatAfterTheCommit(t *testing.T) {
 	})
 }
 
-// silentChannel keeps nothing of what it is given.
+// silentChannel stores nothing of a delivery.
 type silentChannel struct{}
 
 func newSilentChannel(json.RawMessage) (session.Channel, error) { return silentChannel{}, nil }
@@ -1086,8 +1086,8 @@ func fetchAll(t *testing.T, w *world, of string) []*adk.Message {
 	return all
 }
 
-// SES-23: records that are kept elsewhere are written after the commit, and by Resume where
-// that failed, before the session's next turn; what a tenant shares is written at once.
+// SES-23: records that are kept in another storage are written after the commit. If that fails, Resume
+// writes them before the session's next turn. Records that a tenant shares are written at once.
 func TestRecordsElsewhere(t *testing.T) {
 	w := newWorld(t)
 	elsewhere := fakes.NewStorage()
@@ -1123,7 +1123,7 @@ func TestRecordsElsewhere(t *testing.T) {
 	assert.Len(t, messages, 4)
 }
 
-// refusing are messages whose storage is down at times.
+// refusing is a collection of messages whose storage fails while down is set.
 type refusing struct {
 	adk.Collection[*adk.Message]
 	down *bool
@@ -1136,7 +1136,7 @@ func (r refusing) Store(ctx context.Context, scope adk.Scope, m *adk.Message) er
 	return r.Collection.Store(ctx, scope, m)
 }
 
-// SES-23: written directly, the records of an attempt that failed stay, and its values do
+// SES-23: with Direct, the records of a failed attempt stay, and its values do
 // not.
 func TestDirectRecords(t *testing.T) {
 	w := newWorld(t)
@@ -1151,8 +1151,8 @@ func TestDirectRecords(t *testing.T) {
 	assert.Empty(t, w.counted(h, "one"))
 }
 
-// SES-23, SES-40: what stands around the storage stands outside of what is kept back: bodies
-// are spooled at once, and erased with their records.
+// SES-23, SES-40: a wrapper around the storage works outside of the staging: bodies are spooled at once, and
+// are erased with their records.
 func TestWrap(t *testing.T) {
 	w := newWorld(t)
 	spool := artifact.NewMemorySpool()
@@ -1179,7 +1179,7 @@ func TestWrap(t *testing.T) {
 	assert.Empty(t, w.said("one"))
 }
 
-// SES-40: a tenant that is erased leaves nothing but that it was, and others keep theirs.
+// SES-40: of an erased tenant only the marks of erased sessions stay. Other tenants keep what they have.
 func TestEraseTenant(t *testing.T) {
 	w := newWorld(t)
 	c := w.config(func(ctx context.Context, dc *adk.DispatchContext) error {
@@ -1217,7 +1217,7 @@ func TestEraseTenant(t *testing.T) {
 	assert.Empty(t, page)
 }
 
-// SES-41: when all epochs were raised, no attempt of before commits.
+// SES-41: after all epochs were raised, no earlier attempt can commit.
 func TestRaisedEpochs(t *testing.T) {
 	w := newWorld(t)
 	c := w.config(func(ctx context.Context, dc *adk.DispatchContext) error {
@@ -1234,8 +1234,8 @@ func TestRaisedEpochs(t *testing.T) {
 	assert.Equal(t, 2, deliver(t, h, delivery("one", "a")).Attempt)
 }
 
-// SES-14, SES-32: the journal is told of the deliveries that a commit has accepted, with the
-// numbers that they have in their own sessions.
+// SES-14, SES-32: the journal learns of the deliveries that a commit has accepted, with their sequence
+// numbers in their own sessions.
 func TestChildrenAreTold(t *testing.T) {
 	w := newWorld(t)
 	var h *session.Host
@@ -1260,7 +1260,7 @@ func TestChildrenAreTold(t *testing.T) {
 	assert.Equal(t, []any{"c", int64(1), session.Delivery{Payload: json.RawMessage(`"c"`)}.Digest()}, []any{child.Delivery, child.Seq, child.Payload})
 }
 
-// failsOnce are messages that cannot be deleted once.
+// failsOnce is a collection of messages in which the first deletion fails.
 type failsOnce struct {
 	adk.Collection[*adk.Message]
 	failed *bool
@@ -1274,8 +1274,8 @@ func (f failsOnce) Delete(ctx context.Context, scope adk.Scope, key string) erro
 	return f.Collection.Delete(ctx, scope, key)
 }
 
-// SES-40: a tenant whose erasing was interrupted behind the mark of a session is erased when that
-// is called again, and nothing of it stays.
+// SES-40: when erasing a tenant was interrupted after a session was marked, a second call erases the
+// tenant, and nothing of it stays.
 func TestEraseTenantAgain(t *testing.T) {
 	w := newWorld(t)
 	failed := false
@@ -1296,8 +1296,8 @@ func TestEraseTenantAgain(t *testing.T) {
 	assert.Equal(t, session.Committed, deliver(t, h, delivery("three", "a")).State, "its name is free")
 }
 
-// SES-40: what a turn writes at once behind the erasing of its session is gone when it is over,
-// also where that says so to its caller.
+// SES-40: what a turn writes directly after its session was erased is deleted when the turn ends. If that
+// fails, Deliver returns the error, and a second erasure deletes it.
 func TestEraseBehindATurn(t *testing.T) {
 	for _, down := range []bool{false, true} {
 		w := newWorld(t)
@@ -1328,7 +1328,7 @@ func TestEraseBehindATurn(t *testing.T) {
 	}
 }
 
-// SES-40: the records of a session that another host has are not those of one that was erased.
+// SES-40: a host that has lost its lease deletes no records: another host has the session, which was not erased.
 func TestRecordsOfALostLeaseStay(t *testing.T) {
 	w := newWorld(t)
 	c := w.config(func(ctx context.Context, dc *adk.DispatchContext) error {
@@ -1341,8 +1341,8 @@ func TestRecordsOfALostLeaseStay(t *testing.T) {
 	assert.Equal(t, []string{"a", "that makes 1"}, w.said("one"))
 }
 
-// SES-22, SES-25: outcomes that nobody can be told keep nobody from his turn: Resume goes to no
-// more sessions than its limit, to those that it got nowhere with last, and to none of them never.
+// SES-22, SES-25: outcomes that Notify refuses delay no other session's turn. Resume visits no more sessions
+// than its limit, visits those without progress last, and never leaves one out for good.
 func TestResumeBehindUntoldOutcomes(t *testing.T) {
 	w := newWorld(t)
 	down, calls, asked := true, 0, 0
@@ -1365,7 +1365,7 @@ func TestResumeBehindUntoldOutcomes(t *testing.T) {
 	for n := range many {
 		deliver(t, h, delivery(fmt.Sprint("untold", n), "a"))
 	}
-	next := w.host(c) // which knows nothing of them
+	next := w.host(c) // a new host, which remembers nothing of them
 	for n := range many {
 		_, err := w.kept.Sessions().Accept(t.Context(), delivery(fmt.Sprint("due", n), "a"), w.clock.Now().Add(time.Second))
 		require.NoError(t, err)
@@ -1382,7 +1382,7 @@ func TestResumeBehindUntoldOutcomes(t *testing.T) {
 		}
 	}
 	down = false
-	for _, of := range []int{0, many - 1} { // in one visit of eight each
+	for _, of := range []int{0, many - 1} { // eight turns in one visit each
 		id := delivery(fmt.Sprint("untold", of), "a").DeliveryID()
 		for rounds := 0; ; rounds++ {
 			found, _, err := w.kept.Sessions().Find(t.Context(), id)
@@ -1399,7 +1399,7 @@ func TestResumeBehindUntoldOutcomes(t *testing.T) {
 	}
 }
 
-// SES-25: a turn that lasts until the caller of Resume leaves keeps nobody else waiting the next time.
+// SES-25: a turn that lasts until the caller of Resume leaves does not delay other sessions in the next Resume.
 func TestResumeBehindATurnThatHangs(t *testing.T) {
 	w := newWorld(t)
 	var leave context.CancelCauseFunc
@@ -1428,8 +1428,8 @@ func TestResumeBehindATurnThatHangs(t *testing.T) {
 	}
 }
 
-// SES-32, SES-40: the journal hears that a session was erased, with an epoch above those that
-// were claimed; of one that nobody began it hears nothing.
+// SES-32, SES-40: the journal learns that a session was erased, with an epoch above all claimed ones. It
+// learns nothing about a session that never began.
 func TestEpochOfAnErasing(t *testing.T) {
 	w := newWorld(t)
 	h := w.host(w.config(counting))
@@ -1443,8 +1443,8 @@ func TestEpochOfAnErasing(t *testing.T) {
 	assert.EqualValues(t, 3, w.steps[0].Epoch)
 }
 
-// SES-21, SES-32: where nobody answers for a failure, the host looks what became of it, and asks
-// again for one that was not kept: the journal hears it, and it counts once.
+// SES-21, SES-32: when the store does not answer a failure, the host looks whether the failure was kept, and
+// repeats one that was not. The journal learns of it, and it counts once.
 func TestFailureWithoutAnAnswer(t *testing.T) {
 	for _, made := range []bool{true, false} {
 		for _, attempts := range []int{1, 2} {
@@ -1497,8 +1497,8 @@ func TestFailureWithoutAnAnswer(t *testing.T) {
 	}
 }
 
-// SES-21: who wants to know is told why an attempt failed, also around its turn, and nothing where
-// it did not fail.
+// SES-21: Failed is called with the reason of a failed attempt, also outside of its turn, and is not called
+// when the attempt did not fail.
 func TestFailed(t *testing.T) {
 	for says, prompt := range map[string]func(session.Seed) (string, []string, error){
 		"broken":    func(session.Seed) (string, []string, error) { return "", nil, errBroken },
@@ -1523,8 +1523,8 @@ func TestFailed(t *testing.T) {
 	}
 }
 
-// SES-11: who would wait for itself is told so: within a turn of the session, in a turn that one waits
-// for, or in Notify. Nothing is lost, and a turn may wait for another session.
+// SES-11: a delivery that would wait for itself is refused: within a turn of the session, in a turn that such
+// a turn waits for, or in Notify. Nothing is lost, and a turn may wait for another session.
 func TestDeliveryFromWithinItsSession(t *testing.T) {
 	w := newWorld(t)
 	var h *session.Host
@@ -1561,8 +1561,8 @@ func TestDeliveryFromWithinItsSession(t *testing.T) {
 	assert.Equal(t, "1", w.counted(h, "two"))
 }
 
-// SES-13, SES-24: Resume leaves a session to others that its host cannot work with, and takes it up
-// when that has changed: as it sees by a delivery, or after a while.
+// SES-13, SES-24: Resume skips a session that its host cannot work with, and takes it up when that has
+// changed: when a delivery shows it, or after a while.
 func TestRefusedSessionThatIsWellAgain(t *testing.T) {
 	for name, well := range map[string]func(w *world, h *session.Host, settle func(id string, version int), asks func(limit, settles int)){
 		"it has delivered": func(w *world, h *session.Host, settle func(string, int), asks func(int, int)) {
@@ -1620,7 +1620,7 @@ func TestRefusedSessionThatIsWellAgain(t *testing.T) {
 	}
 }
 
-// limitsOfPending are what a store is asked for that is pending.
+// limitsOfPending is a store that keeps the limits with which Pending was called.
 type limitsOfPending struct {
 	session.Store
 	asked []int
@@ -1631,7 +1631,7 @@ func (l *limitsOfPending) Pending(ctx context.Context, now time.Time, limit int)
 	return l.Store.Pending(ctx, now, limit)
 }
 
-// SES-25: what is remembered of sessions that were refused is bounded, and so is what a store is asked for.
+// SES-25: a host remembers a bounded number of refused sessions, and asks the store for a bounded number.
 func TestRefusedSessionsAreBounded(t *testing.T) {
 	w := newWorld(t)
 	c := w.config(counting)

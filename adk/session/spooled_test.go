@@ -18,7 +18,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/storage/memory"
 )
 
-// report stores a tool call with a body, of which opened counts how often it is read.
+// report stores a tool call with a body; opened counts how often the body is read.
 func report(ctx context.Context, dc *adk.DispatchContext, opened *int) error {
 	text, err := artifact.Text(ctx, adk.NewTokenizable("a long report"))
 	if err != nil {
@@ -52,7 +52,7 @@ func keysOf(t *testing.T, spool artifact.Spool) (keys []string) {
 	return keys
 }
 
-// bodies are those of the tool calls of session one.
+// bodies returns the bodies of the tool calls of session one.
 func (w *world) bodies() (bodies []string) {
 	calls, err := w.kept.Storage().ToolCalls.Fetch(context.Background(), storage.Partition{Tenant: "shop", Session: "one"}.Scope())
 	require.NoError(w.t, err)
@@ -66,8 +66,8 @@ func (w *world) bodies() (bodies []string) {
 	return bodies
 }
 
-// SES-23: bodies are read and spooled when a turn stores their record, under its session
-// whatever it does to its stash, and never again; the commit keeps the record with the key.
+// SES-23: a body is read and spooled once, when a turn stores its record, under the turn's session, whatever
+// the turn writes to its stash. The commit keeps the record with the key.
 func TestBodiesAreSpooledWhenStaged(t *testing.T) {
 	for _, elsewhere := range []bool{false, true} {
 		w, spool := spooling(t)
@@ -103,8 +103,8 @@ func TestBodiesAreSpooledWhenStaged(t *testing.T) {
 	}
 }
 
-// SES-23: a record that a failed attempt has deleted is there with its body; where the
-// deletion counts, the body is left to who sweeps.
+// SES-23: a record that a failed attempt has deleted is still there with its body. When the deletion
+// counts, the body is left to Sweep.
 func TestBodiesOfWhatWasDeleted(t *testing.T) {
 	w, spool := spooling(t)
 	opened, failing := 0, true
@@ -134,8 +134,8 @@ func TestBodiesOfWhatWasDeleted(t *testing.T) {
 	assert.Equal(t, 1, deleted)
 }
 
-// SES-23, SPL-9: where writes are not kept back, a deletion takes the body along, also of a
-// record that a fetch does not give for its limit; and not one that such a record names.
+// SES-23, SPL-9: where writes are not staged, a deletion deletes the body too, also of a record that is
+// beyond the limit of a fetch, but not a body that such a record still names.
 func TestBodiesOfWhatIsDeletedAtOnce(t *testing.T) {
 	w, spool := newWorld(t), artifact.NewMemorySpool()
 	kept, err := memory.New(storage.Config{Strict: new(true), Spool: spool, Limit: map[adk.CollectionName]int{adk.ToolCalls: 1}})

@@ -15,7 +15,7 @@ func TestMemoryStore(t *testing.T) {
 	assert.NoError(t, session.TestStore(func() session.Store { return newWorld(t).kept.Sessions() }))
 }
 
-// careless are stores with one thing wrong each.
+// careless are stores that each have one fault.
 type careless struct {
 	session.Store
 	of string
@@ -56,7 +56,7 @@ func (c careless) Erase(ctx context.Context, id session.SessionID, now time.Time
 	return c.Store.Erase(ctx, id, now)
 }
 
-// SES-27: the suite finds what is wrong with a store, and says of which rule.
+// SES-27: the suite finds each fault of a store, and names the rule that it breaks.
 func TestCarelessStores(t *testing.T) {
 	for of, rule := range map[string]string{"claims": "SES-11", "deletes": "SES-20", "children": "SES-20", "writes": "SES-23", "final": "SES-21", "erasing": "SES-40"} {
 		err := session.TestStore(func() session.Store { return careless{newWorld(t).kept.Sessions(), of} })

@@ -16,11 +16,11 @@ import (
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
-// ownSeams are the host's middlewares, and the storage where it writes.
+// ownSeams are the seams of the host's middlewares, and of the storage calls in which it writes.
 var ownSeams = []string{"turn-input/session-*", "dispatch-input/session-*", "turn-output/session-*", "storage/*.store"}
 
-// SES-31, SES-33: an attempt's trace replays by itself; the host's own code does the same
-// again in it, and nothing of it reaches a store or a storage.
+// SES-31, SES-33: the trace of an attempt replays on its own. The host's own code does the same in the
+// replay, and nothing of the replay reaches a store or a storage.
 func TestTracesOfAttempts(t *testing.T) {
 	w := newWorld(t)
 	var trace bytes.Buffer
@@ -54,8 +54,8 @@ func TestTracesOfAttempts(t *testing.T) {
 	assert.NotNil(t, report.Divergence, "a channel that does something else is seen")
 }
 
-// SES-33: a host of replays may meet a turn again whose run has just ended: nothing of that is
-// left.
+// SES-33: the same host may replay a turn again right after a run of it has ended: nothing of that run
+// is left.
 func TestReplaysOfOneTurn(t *testing.T) {
 	w := newWorld(t)
 	var trace bytes.Buffer
@@ -73,7 +73,7 @@ func TestReplaysOfOneTurn(t *testing.T) {
 	}
 }
 
-// SES-31: who sends stands in one leaf, which redaction takes out as a whole.
+// SES-31: the sender's auth is in one leaf of the stash, which redaction removes as a whole.
 func TestRedactedAuth(t *testing.T) {
 	w := newWorld(t)
 	var trace bytes.Buffer

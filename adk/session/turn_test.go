@@ -20,7 +20,7 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// input is a turn input middleware of a function.
+// input returns a turn input middleware that calls a function.
 func input(f func(tc *adk.TurnContext) error) []adk.TurnMiddleware {
 	return []adk.TurnMiddleware{{Name: "own", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 		if err := f(tc); err != nil {
@@ -31,7 +31,7 @@ func input(f func(tc *adk.TurnContext) error) []adk.TurnMiddleware {
 	}}}
 }
 
-// subAgent calls a dispatch that does what a function says, and acks.
+// subAgent calls a dispatch whose executor calls a function and acks.
 func subAgent(ctx context.Context, source adk.Source, call func(context.Context, adk.DispatchInput) (adk.DispatchEnd, error), f func(dc *adk.DispatchContext) error) (adk.DispatchEnd, error) {
 	return call(ctx, adk.DispatchInput{Name: "sub", Source: source, Executor: adk.Executor{Name: "sub", Run: func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		if err := f(dc); err != nil {
@@ -41,7 +41,7 @@ func subAgent(ctx context.Context, source adk.Source, call func(context.Context,
 	}}})
 }
 
-// SES-3, SES-9, SES-15: what a turn begins with, and what it is told.
+// SES-3, SES-9, SES-15: what a turn begins with, and what its seed holds.
 func TestSeed(t *testing.T) {
 	w := newWorld(t)
 	c := w.config(func(_ context.Context, dc *adk.DispatchContext) error {
@@ -57,7 +57,7 @@ func TestSeed(t *testing.T) {
 	deliver(t, w.host(c), d)
 }
 
-// SES-9: a delivery that is none is refused, with every fault, and nothing of it is kept.
+// SES-9: an invalid delivery is refused, with every fault, and nothing of it is kept.
 func TestDeliveriesThatAreNone(t *testing.T) {
 	w := newWorld(t)
 	h := w.host(w.config(counting))
@@ -85,7 +85,7 @@ func TestDeliveriesThatAreNone(t *testing.T) {
 	assert.Empty(t, w.kinds())
 }
 
-// What has the name of a session in it prints more than that name, and none of what users have said.
+// What contains the name of a session prints more than that name, and nothing that users have said.
 func TestWhatIsPrinted(t *testing.T) {
 	id := session.SessionID{Tenant: "shop", Session: "one"}
 	of := `session "one" of tenant "shop"`
@@ -107,8 +107,8 @@ func TestWhatIsPrinted(t *testing.T) {
 	}
 }
 
-// SES-9: where the storage keeps no record without a tenant, a delivery without one is none,
-// instead of one whose turns fail.
+// SES-9: where the storage keeps no record without a tenant, a delivery without a tenant is refused,
+// because its turns would fail.
 func TestStrictStoragesWantTenants(t *testing.T) {
 	w := newWorld(t)
 	h := w.host(w.config(counting))
@@ -126,8 +126,8 @@ func TestStrictStoragesWantTenants(t *testing.T) {
 	assert.Equal(t, session.Committed, deliver(t, w.host(c), d).State, "its own partition says whose records they are")
 }
 
-// SES-6: what a dispatch sets is there at once, in the turn output when it was acked, and in
-// the next turn; after the ack it is sealed.
+// SES-6: a value that a dispatch sets is visible at once, in the turn output after an ack, and in
+// the next turn. After the ack the values are sealed.
 func TestDispatchSetsValues(t *testing.T) {
 	w := newWorld(t)
 	inOutput := -1
@@ -154,7 +154,7 @@ func TestDispatchSetsValues(t *testing.T) {
 	assert.Equal(t, "11", w.counted(h, "one"))
 }
 
-// SES-6: after a nack nothing is kept, also where an ack came before the failure.
+// SES-6: after a nack no value is kept, also when an ack came before the failure.
 func TestNackKeepsNothing(t *testing.T) {
 	for name, end := range map[string]func(dc *adk.DispatchContext) error{
 		"nack":             func(dc *adk.DispatchContext) error { return dc.Nack(errors.New("no")) },
@@ -176,8 +176,8 @@ func TestNackKeepsNothing(t *testing.T) {
 	}
 }
 
-// SES-7: a dispatch beside the main one reads values and sets none, but for one that
-// session.Dispatch has called, whose values are the caller's when it was acked.
+// SES-7: a dispatch other than the main one reads values and sets none. A dispatch that session.Dispatch
+// calls may set them; its caller gets these values after the ack.
 func TestDispatchesWithin(t *testing.T) {
 	w := newWorld(t)
 	broken := errors.New("broken")
@@ -233,7 +233,7 @@ func TestDispatchesWithin(t *testing.T) {
 	assert.ErrorIs(t, err, adk.E_SESSION_OUTSIDE)
 }
 
-// SES-8: of strands that set one key the last stands, and no set is lost between two keys.
+// SES-8: when strands set one key the last value stays, and with two keys no value is lost.
 func TestStrandsSetValues(t *testing.T) {
 	w := newWorld(t)
 	c := w.config(func(ctx context.Context, dc *adk.DispatchContext) error {
@@ -280,8 +280,8 @@ func (p lastPart) Commit(_ context.Context, tc *adk.TurnContext) (json.RawMessag
 	return json.RawMessage(fmt.Sprintf(`[%s]`, held)), errors.Join(err, p.fails)
 }
 
-// SES-16: providers see the snapshot of the last commit; one that fails to give another has
-// failed the turn output, which undoes nothing.
+// SES-16: a provider gets its snapshot of the last commit. A provider that fails to make a new snapshot
+// fails the turn output, which undoes nothing.
 func TestProviders(t *testing.T) {
 	w := newWorld(t)
 	var seen []string
@@ -308,7 +308,7 @@ func TestProviders(t *testing.T) {
 	assert.Equal(t, "5", w.counted(hostOf(), "one"))
 }
 
-// resting is a provider that is active where it has no snapshot.
+// resting is a provider that is active only when it has no snapshot.
 type resting struct{ seen *[]string }
 
 func (resting) Name() string    { return "resting" }
@@ -323,7 +323,7 @@ func (resting) Commit(context.Context, *adk.TurnContext) (json.RawMessage, error
 	return json.RawMessage(`"once"`), nil
 }
 
-// SES-16: the snapshot of a provider that is not active stays beside the new ones of others.
+// SES-16: the snapshot of an inactive provider is kept when other providers make new ones.
 func TestSnapshotOfAProviderAtRest(t *testing.T) {
 	w := newWorld(t)
 	var seen []string
@@ -336,14 +336,14 @@ func TestSnapshotOfAProviderAtRest(t *testing.T) {
 	assert.Equal(t, []string{"", `"once"`, `"once"`}, seen)
 }
 
-// failing is a provider that cannot be made.
+// failing is a provider whose Create fails.
 type failing struct{ named }
 
 func (failing) Create(context.Context, *adk.TurnContext, json.RawMessage) (bool, error) {
 	return false, errors.New("no sandbox")
 }
 
-// SES-16, SES-21: a provider that fails fails the turn input, with its name.
+// SES-16, SES-21: a provider that fails makes the turn input fail, with the provider's name in the error.
 func TestProviderThatFails(t *testing.T) {
 	w := newWorld(t)
 	c := w.config(counting)
@@ -358,7 +358,7 @@ func TestProviderThatFails(t *testing.T) {
 	assert.Contains(t, told, `provider "sandbox": no sandbox`)
 }
 
-// SES-17: Goexit in the turn output is a crash: nothing is committed, and the claim is free.
+// SES-17: Goexit in the turn output counts as a crash: nothing is committed, and the claim is free.
 func TestGoexitInTurnOutput(t *testing.T) {
 	w := newWorld(t)
 	exits := true
@@ -406,7 +406,7 @@ func (m *moving) Deliver(ctx context.Context, tc *adk.TurnContext, d session.Del
 	return m.chatChannel.Deliver(ctx, tc, d)
 }
 
-// SES-18: a channel's state that changes, whenever it does, fails the delivery at once.
+// SES-18: a channel whose state changes, at whatever time, fails the delivery at once.
 func TestChannelStateIsFixed(t *testing.T) {
 	for _, when := range []string{"made", "hook", "run", ""} {
 		w := newWorld(t)
@@ -454,8 +454,8 @@ func TestTurnOutputThatFails(t *testing.T) {
 	}
 }
 
-// SES-2, SES-19: what somebody has put below the session's own leaves by hand is told at the
-// commit, and fails the delivery.
+// SES-2, SES-19: a value that code has written by hand below the session's own leaves of the stash is
+// reported at the commit, and fails the delivery.
 func TestStashByHand(t *testing.T) {
 	for path, value := range map[string]any{
 		"session.context.test.count":  "1",
@@ -478,7 +478,7 @@ func TestStashByHand(t *testing.T) {
 	}
 }
 
-// SES-29: all values of a session have at most so many bytes.
+// SES-29: the values of a session together may not exceed a number of bytes.
 func TestLargeSessions(t *testing.T) {
 	w := newWorld(t)
 	large := make([]*session.Key[string], 17)

@@ -14,13 +14,13 @@ import (
 	"github.com/adkreplay/adkreplay/internal/storagetest"
 )
 
-// toolsByName is a source of tools that cannot be compared.
+// toolsByName is a tool source whose type is not comparable.
 type toolsByName map[string]*adk.Tool
 
 func (toolsByName) Fetch(context.Context, adk.Scope) ([]*adk.Tool, error) { return nil, nil }
 
-// STO-4, STO-8, STO-18: who keeps writes back knows what the storage would write, where, and
-// what of it a fetch would give.
+// STO-4, STO-8, STO-18: a plan tells code that stages writes what the storage would write, where, and
+// which of it a fetch would return.
 func TestPlan(t *testing.T) {
 	kept := newMemory(t, storagetest.Sharing())
 	own := kept.Storage()
@@ -57,7 +57,7 @@ func TestPlan(t *testing.T) {
 	assert.ErrorIs(t, err, adk.E_STORAGE_PARTITION)
 }
 
-// Storages of others, and what is around one of ours, have no plan.
+// Foreign storages, and wrappers around one of ours, have no plan.
 func TestNoPlan(t *testing.T) {
 	one, other := newMemory(t, storage.Config{}), newMemory(t, storage.Config{})
 	mixed := one.Storage()

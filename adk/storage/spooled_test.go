@@ -29,7 +29,7 @@ func newShelf(t *testing.T, config storage.Config, options artifact.SpoolingOpti
 	return (shelf{t: t, rows: newMemory(t, storage.Config{}), spool: artifact.NewMemorySpool()}).with(config, options)
 }
 
-// with is the same shelf as another storage sees it.
+// with returns the same shelf, used through a storage with another config.
 func (s shelf) with(config storage.Config, options artifact.SpoolingOptions) shelf {
 	config.Spool = s.spool
 	s.Storage = artifact.Spooling(newStorage(s.t, config, s.rows), s.spool, options)
@@ -55,7 +55,7 @@ func (s shelf) delete(scope adk.Scope, id string) {
 	require.NoError(s.t, s.ToolCalls.Delete(s.t.Context(), scope, id))
 }
 
-// bodies are those of the tool calls that a fetch gives.
+// bodies returns the bodies of the tool calls that a fetch returns.
 func (s shelf) bodies(scope adk.Scope) (bodies []string) {
 	s.t.Helper()
 	calls, err := s.ToolCalls.Fetch(s.t.Context(), scope)
@@ -66,7 +66,7 @@ func (s shelf) bodies(scope adk.Scope) (bodies []string) {
 	return bodies
 }
 
-// bodyOf is the body of a media, or the code of the error.
+// bodyOf returns the body of a media, or the text of its error.
 func bodyOf(t *testing.T, media *adk.Media) string {
 	stream, err := media.Open(t.Context())
 	if err != nil {
@@ -85,7 +85,7 @@ func (s shelf) keys() (keys []string) {
 	return keys
 }
 
-// byHash are keys that all who have said the same share, below a prefix.
+// byHash makes keys from a prefix and the body's hash, which equal bodies share.
 func byHash(prefix string) artifact.SpoolingOptions {
 	return artifact.SpoolingOptions{Key: func(_ adk.Scope, _ string, media *adk.Media) string {
 		mark, _ := artifact.Of(media)
@@ -93,14 +93,14 @@ func byHash(prefix string) artifact.SpoolingOptions {
 	}}
 }
 
-// ofTurn is a scope whose stash names nobody.
+// ofTurn is a scope whose stash names no tenant and no session.
 func ofTurn(id string) adk.Scope {
 	scope := storage.Partition{}.Scope()
 	scope.TurnID = id
 	return scope
 }
 
-// byTurn is a partition of one's own, that the stash does not know.
+// byTurn is a custom partition, which the stash does not show.
 func byTurn(scope adk.Scope) (storage.Partition, error) {
 	if scope.TurnID == "" {
 		return storage.Partition{}, errors.New("no turn")
@@ -108,8 +108,8 @@ func byTurn(scope adk.Scope) (storage.Partition, error) {
 	return storage.Partition{Tenant: scope.TurnID, Session: "s"}, nil
 }
 
-// SPL-9, STO-3: the body of a record is its partition's, as the storage says who that is: of
-// two tenants whose tools have said the same under one id, neither takes the other's along.
+// SPL-9, STO-3: the body of a record belongs to the record's partition, as the storage defines it. When tools
+// of two tenants gave the same result under one id, deleting one record keeps the other's body.
 func TestBodiesOfOwnPartitions(t *testing.T) {
 	s := newShelf(t, storage.Config{Partition: byTurn}, artifact.SpoolingOptions{})
 	one, two := ofTurn("a"), ofTurn("b")
@@ -123,8 +123,8 @@ func TestBodiesOfOwnPartitions(t *testing.T) {
 	assert.ErrorContains(t, s.ToolCalls.Delete(t.Context(), adk.Scope{}, "c"), "no turn")
 }
 
-// SPL-9, STO-4: where the sessions of a tenant share their tool calls, their bodies are the
-// tenant's, and go with the record whichever session deletes it.
+// SPL-9, STO-4: where the sessions of a tenant share tool calls, the bodies belong to the tenant, and are
+// deleted with the record by whichever session deletes it.
 func TestBodiesOfSharedRecords(t *testing.T) {
 	s := newShelf(t, storage.Config{Share: map[adk.CollectionName]bool{adk.ToolCalls: true}}, artifact.SpoolingOptions{})
 	s.store(storagetest.ScopeOf("shop", "one"), "c", s.report("same"))
@@ -133,8 +133,8 @@ func TestBodiesOfSharedRecords(t *testing.T) {
 	assert.Empty(t, s.keys())
 }
 
-// SPL-9: a body under a key that other partitions may have too stays for Sweep, which can ask
-// all of them.
+// SPL-9: a body under a key that other partitions may use too stays until Sweep, which can check all
+// of them.
 func TestBodiesUnderCommonKeys(t *testing.T) {
 	s := newShelf(t, storage.Config{}, byHash("by-hash/"))
 	one, two := storagetest.ScopeOf("shop", "one"), storagetest.ScopeOf("shop", "two")
@@ -146,8 +146,8 @@ func TestBodiesUnderCommonKeys(t *testing.T) {
 	assert.Len(t, s.keys(), 1)
 }
 
-// SPL-9: what the default keys were before they knew a partition of one's own is still read;
-// as another partition may name it, it stays for Sweep.
+// SPL-9: bodies under the default keys of earlier releases, which did not know custom partitions, can still
+// be read. As another partition may use them, they stay until Sweep.
 func TestBodiesUnderFormerKeys(t *testing.T) {
 	own := storage.Config{Partition: byTurn}
 	s := newShelf(t, own, byHash("-/-/"))
@@ -159,7 +159,7 @@ func TestBodiesUnderFormerKeys(t *testing.T) {
 	s.delete(one, "c")
 	assert.Equal(t, []string{"same"}, s.bodies(two))
 
-	// Nor is it a partition's that has no name.
+	// The same holds for a partition without names.
 	s = s.with(storage.Config{Partition: func(adk.Scope) (storage.Partition, error) { return storage.Partition{}, nil }}, artifact.SpoolingOptions{})
 	fetched, err := s.with(own, artifact.SpoolingOptions{}).ToolCalls.Fetch(t.Context(), two)
 	require.NoError(t, err)
@@ -168,8 +168,8 @@ func TestBodiesUnderFormerKeys(t *testing.T) {
 	assert.Len(t, s.keys(), 1)
 }
 
-// SPL-9, STO-9: records that a fetch does not give for its limit count too: what they name
-// stays, and what they alone have named goes with them.
+// SPL-9, STO-9: records beyond the limit of a fetch count too: bodies that they name stay, and bodies that
+// only they name are deleted with them.
 func TestBodiesBeyondTheLimit(t *testing.T) {
 	s := newShelf(t, storage.Config{Limit: map[adk.CollectionName]int{adk.ToolCalls: 2}}, byHash("shop/one/"))
 	scope := storagetest.ScopeOf("shop", "one")
@@ -187,7 +187,7 @@ func TestBodiesBeyondTheLimit(t *testing.T) {
 	assert.Len(t, s.keys(), 2)
 }
 
-// SPL-9: the body of a tool call that a message has as its attachment stays with it.
+// SPL-9: the body of a tool call that is also a message's attachment stays with the message.
 func TestBodiesThatMessagesName(t *testing.T) {
 	s := newShelf(t, storage.Config{}, artifact.SpoolingOptions{})
 	scope := storagetest.ScopeOf("shop", "one")
@@ -203,11 +203,11 @@ func TestBodiesThatMessagesName(t *testing.T) {
 	assert.Equal(t, "same", bodyOf(t, messages[0].Attachments()[0]))
 }
 
-// hidden is a storage that says of itself what every one does, and no more.
+// hidden is a collection that has only the methods of every collection.
 type hidden struct{ adk.Collection[*adk.ToolCall] }
 
-// SPL-9: of a storage that does not say whose its records are the stash has to name both; and
-// of one that may not give all of its records, only a body under a record's own key goes.
+// SPL-9: if a storage does not tell its partitions, the stash has to name tenant and session. If it may not
+// return all of its records, only a body under the record's own key is deleted.
 func TestBodiesInAStorageOfOnesOwn(t *testing.T) {
 	kept, spool := newMemory(t, storage.Config{Limit: map[adk.CollectionName]int{adk.ToolCalls: 1}}).Storage(), artifact.NewMemorySpool()
 	kept.ToolCalls = hidden{kept.ToolCalls}

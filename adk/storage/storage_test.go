@@ -24,7 +24,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/storagetest"
 )
 
-// spoiled are rows that come back otherwise than they went in.
+// spoiled are rows that are changed, or fail, when they are read.
 type spoiled struct {
 	storage.Rows
 	spoil func(*storage.Row)
@@ -62,8 +62,8 @@ func message(t *testing.T, id, text string) *adk.Message {
 	return m
 }
 
-// STO-2, STO-19: a record that is not what was stored is an error, which names collection
-// and key as far as they are certain, and nothing of what the record says.
+// STO-2, STO-19: a record that differs from what was stored gives an error. The error names collection
+// and key as far as they are certain, and shows nothing of the record's content.
 func TestCorruptRecords(t *testing.T) {
 	redigest := func(r *storage.Row) { r.Digest = adk.DigestOf(r.Body) }
 	for name, c := range map[string]struct {
@@ -85,7 +85,7 @@ func TestCorruptRecords(t *testing.T) {
 		"other bytes for the same": {func(r *storage.Row) { r.Body = append(r.Body, ' ') }, `"m1"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, known := range []bool{false, true} { // read before, when it was whole
+			for _, known := range []bool{false, true} { // whether it was read before, when it was intact
 				kept, scope, whole := newMemory(t, storage.Config{}), storagetest.ScopeOf("shop", "one"), known
 				require.NoError(t, kept.Storage().Messages.Store(t.Context(), scope, message(t, "m1", "secret")))
 				messages := newStorage(t, storage.Config{}, spoiled{Rows: kept, spoil: func(r *storage.Row) {
@@ -109,8 +109,8 @@ func TestCorruptRecords(t *testing.T) {
 	}
 }
 
-// STO-3: whose records they are stands in the stash, and what can be no partition is
-// refused before anything happens.
+// STO-3: the stash says to which partition records belong. An invalid partition is refused before
+// anything happens.
 func TestPartitionsThatAreNone(t *testing.T) {
 	strict := storage.Config{Strict: new(true)}
 	for name, c := range map[string]struct {
@@ -147,7 +147,7 @@ func TestPartitionsThatAreNone(t *testing.T) {
 	assert.ErrorIs(t, err, mine)
 }
 
-// turn calls f in a turn that begins with a stash.
+// turn calls f in a turn that begins with the given stash.
 func turn(t *testing.T, stash map[string]any, f func(adk.Scope)) {
 	called := false
 	runner, err := adk.NewRunner(fakes.Deterministic(adk.Config{Executor: fakes.Script{{fakes.Ack()}}.Executor("model"), Storage: fakes.NoOpStorage(),
@@ -162,8 +162,8 @@ func turn(t *testing.T, stash map[string]any, f func(adk.Scope)) {
 	require.True(t, called, "it came to its end")
 }
 
-// STO-4: messages, thoughts and tool calls belong to a session, and the rest to all
-// sessions of a tenant, unless the config says otherwise.
+// STO-4: by default messages, thoughts and tool calls belong to a session, and all other records are
+// shared by the sessions of a tenant.
 func TestWhatIsShared(t *testing.T) {
 	usually := map[adk.CollectionName]bool{adk.Memories: true, adk.Retrievables: true, adk.Instructions: true}
 	otherwise := map[adk.CollectionName]bool{adk.Messages: true, adk.Thoughts: true, adk.ToolCalls: true, adk.Memories: false, adk.Retrievables: false, adk.Instructions: false}
@@ -187,8 +187,8 @@ func TestWhatIsShared(t *testing.T) {
 	}
 }
 
-// STO-6: a context that has ended ends an obligation with its cause, before anything
-// happens or in the middle of it.
+// STO-6: a context that ends, before an obligation or in the middle of it, makes the obligation fail with
+// the context's cause.
 func TestCauseOfTheContext(t *testing.T) {
 	over := errors.New("the shop closes")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -208,8 +208,8 @@ func TestCauseOfTheContext(t *testing.T) {
 	assert.Empty(t, left)
 }
 
-// ending are rows that end a context in the middle of what they do, and say so in the
-// words of a driver.
+// ending are rows that end a context in the middle of a call, and return the error that a driver would
+// return.
 type ending struct {
 	storage.Rows
 	end func()
@@ -220,7 +220,7 @@ func (e ending) Write(context.Context, ...storage.Change) error {
 	return errors.New("interrupted (9)")
 }
 
-// STO-8: a limit gives the last records, in order.
+// STO-8: with a limit, a fetch returns the last records, in order.
 func TestLimit(t *testing.T) {
 	s, scope := newMemory(t, storage.Config{Limit: map[adk.CollectionName]int{adk.Messages: 2}}).Storage(), storagetest.ScopeOf("", "")
 	for i, want := range [][]string{{"0"}, {"0", "1"}, {"1", "2"}, {"2", "3"}} {
@@ -257,8 +257,8 @@ func TestTools(t *testing.T) {
 	assert.ErrorContains(t, err, "a tool that is nil, number 1")
 }
 
-// STO-10: media get their readers back of the spool that the config has, and none
-// otherwise.
+// STO-10: fetched media get their readers from the spool of the config, and have none without
+// one.
 func TestMediaReaders(t *testing.T) {
 	media, err := artifact.New(artifact.Init{ID: "a", Flavour: artifact.TextFlavour, Filename: "a.txt", TrustTier: adk.TrustFirstParty, Reader: artifact.MemoryReader([]byte("one\n"))})
 	require.NoError(t, err)
@@ -285,11 +285,11 @@ func TestMediaReaders(t *testing.T) {
 	assert.ErrorIs(t, err, adk.E_NOT_A_MEDIA_READER)
 }
 
-// taken are rows that are taken apart when they are written, as on a disk.
+// taken are rows that are written as JSON, as on a disk.
 type taken struct{ storage.Rows }
 
-// SPL-9, SPL-10: a record whose JSON alone would be kept is refused while nobody has the body
-// of its artifact, and nothing of it is stored; rows in memory keep the body as long as it.
+// SPL-9, SPL-10: a record is refused, and nothing of it is stored, if only its JSON would be kept while the
+// body of its artifact is kept nowhere. Rows in memory keep the body with the record.
 func TestNoBodyIsLost(t *testing.T) {
 	result, err := artifact.Text(t.Context(), adk.Text("28 bytes"))
 	require.NoError(t, err)
@@ -361,7 +361,7 @@ func TestErrors(t *testing.T) {
 	assert.ErrorContains(t, err, "no constructor made")
 }
 
-// A config is checked as a whole.
+// A config is checked as a whole, with one error for all its faults.
 func TestConfig(t *testing.T) {
 	_, err := memory.New(storage.Config{
 		Share: map[adk.CollectionName]bool{"tools": true, "mesages": true},
@@ -425,7 +425,7 @@ func ExamplePartition_Scope() {
 	// bob 0 <nil>
 }
 
-// The scope of a partition says its names where a turn's stash has them, and no others.
+// The scope of a partition has the partition's names where a turn's stash has them, and no empty names.
 func TestScopeOfAPartition(t *testing.T) {
 	for p, keys := range map[storage.Partition][]string{
 		{Tenant: "shop", Session: "ada"}: {storage.StashSession, storage.StashTenant},

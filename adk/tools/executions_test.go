@@ -22,29 +22,29 @@ import (
 // mostHeld is how much memory an execution may take beyond its arguments.
 const mostHeld = 64 << 20
 
-// inOneTurn is how many arguments are tried in one turn: what is stored there grows.
+// inOneTurn is how many arguments are tried in one turn; it is bounded because a turn's storage grows.
 const inOneTurn = 50
 
-// patience is after how long an execution counts as hanging.
+// patience is the time after which an execution counts as hanging.
 const patience = 5 * time.Minute
 
-// bodies are arguments of the length that schemas allow.
+// bodies are arguments of the maximum length that the schemas allow.
 var bodies = []string{
 	strings.Repeat("a", 1_000_000), strings.Repeat("é ", 500_000), strings.Repeat("x\n", 500_000), strings.Repeat("a,b\n", 250_000),
 	"[" + strings.Repeat("1,", 99_999) + "1]", "[" + strings.Repeat(`{"a":1},`, 99_999) + `{"a":2}]`, strings.Repeat("- a: b\n", 140_000),
 	strings.Repeat("(", 1_000_000), strings.Repeat("[", 1_000_000), strings.Repeat("k=v&", 250_000), strings.Repeat("&lt;", 250_000), strings.Repeat("<b>", 330_000),
 }
 
-// toll is what the executions of one tool cost at most.
+// toll is the highest cost of the executions of one tool.
 type toll struct {
 	executions int
-	allocated  uint64 // by one with short arguments and its repetition
-	held       uint64 // by one with long ones, beyond what was held before
+	allocated  uint64 // by an execution with short arguments and its repetition
+	held       uint64 // by an execution with long arguments, beyond what was held before
 }
 
-// BAT-2, BAT-4: ADKREPLAY_EXECUTIONS of all tools in sum, with arguments of seed
-// ADKREPLAY_SEED, are answers: none panics, fails, hangs, answers otherwise the second time,
-// or takes more than 64 MiB. A plain run tries one long argument with each tool.
+// BAT-2, BAT-4: every execution returns an answer: none panics, fails, hangs, answers differently the
+// second time, or takes more than 64 MiB. ADKREPLAY_EXECUTIONS is the total number for all tools, and
+// ADKREPLAY_SEED the seed of their arguments. A plain run tries one long argument with each tool.
 func TestExecutions(t *testing.T) {
 	all := tools.All(tools.Options{})
 	wanted, _ := strconv.Atoi(os.Getenv("ADKREPLAY_EXECUTIONS"))
@@ -70,7 +70,7 @@ func TestExecutions(t *testing.T) {
 	assert.GreaterOrEqual(t, sum, wanted)
 }
 
-// executed executes a tool so often, with long arguments first.
+// executed executes a tool the wanted number of times, first with long arguments.
 func executed(t *testing.T, tool *adk.Tool, r *rand.Rand, wanted int, bodies []string, measure func(cost *toll, run func())) (cost toll) {
 	try := func(ctx context.Context, dc *adk.DispatchContext, args map[string]any) {
 		given := func() string { text, _ := json.Marshal(args); return fmt.Sprintf("%s %.1000s", tool.Name(), text) }
@@ -107,7 +107,7 @@ func executed(t *testing.T, tool *adk.Tool, r *rand.Rand, wanted int, bodies []s
 	return cost
 }
 
-// isEnum reports whether an argument is one of a few words.
+// isEnum reports whether an argument has to be one of a few words.
 func isEnum(tool *adk.Tool, name string) bool {
 	var object struct{ Properties map[string]property }
 	return json.Unmarshal(tool.InputSchema(), &object) == nil && len(object.Properties[name].Enum) > 0
@@ -124,8 +124,8 @@ func metric(name string) uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// holds measures how much more the heap held at any time while something ran: it is looked
-// at again and again, and what nobody uses is collected soon.
+// holds measures the peak growth of the heap while run runs. It samples the heap every millisecond,
+// with a low GC percentage so that garbage is collected soon.
 func (cost *toll) holds(run func()) {
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
 	debug.FreeOSMemory()

@@ -15,7 +15,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/tools/internal/trial"
 )
 
-// toolOf is the tool of a name.
+// toolOf returns the tool with the given name.
 func toolOf(t *testing.T, name string) *adk.Tool {
 	t.Helper()
 	for _, tool := range tools.All(tools.Options{}) {
@@ -27,8 +27,8 @@ func toolOf(t *testing.T, name string) *adk.Tool {
 	return nil
 }
 
-// What was observed of the tools that these follow, where the battery's own cases have none
-// of the row.
+// TestObserved holds what was observed of the tools that these follow, where no case of a battery
+// names the row.
 func TestObserved(t *testing.T) {
 	expression := func(row string, pairs ...string) (all []trial.Case) {
 		for i := 0; i < len(pairs); i += 2 {
@@ -81,10 +81,10 @@ func TestObserved(t *testing.T) {
 	}
 }
 
-// lastRow is the last of them.
+// lastRow is the number of the last observed row.
 const lastRow = 207
 
-// elsewhere are the rows that no case names: the tests that have them, or what was decided.
+// elsewhere are the rows that no case names, with the tests that hold them or the decision that was made.
 var elsewhere = map[string]string{
 	"B-001 B-002 B-003 B-004 B-005 B-006 B-010 B-011 B-012 B-013 B-014 B-015 B-016 B-017": "the engine's own obligations, with its tests (RUN-2, DEL-1)",
 	"B-007":             "decided: adk/storage is such a battery",
@@ -92,7 +92,7 @@ var elsewhere = map[string]string{
 	"B-019": "TestAll", "B-020": "TestHostileArguments", "B-158": "TestAll", "B-196": "TestAll", "B-201 B-205": "the battery's own turns, in adk/tools/native",
 }
 
-// Every row of what was observed of the tools has a case that names it, or a reason.
+// Every observed row of the tools is named by a case, or has a reason.
 func TestLedgerIsKept(t *testing.T) {
 	var all strings.Builder
 	files, err := filepath.Glob("*/*_test.go")

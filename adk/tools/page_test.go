@@ -16,7 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/tools/internal/trial"
 )
 
-// examples are a call of each tool, for the page that lists them.
+// examples has a call of each tool, for the page that lists the tools.
 var examples = map[string]string{
 	"calculate": `{"expression":"2 + 3 * sqrt(16)"}`, "evaluate_katex": `{"katex":"\\frac{1}{2} + \\sqrt{9}"}`, "stats_describe": `{"numbers":"[2,4,4,4,5,5,7,9]"}`,
 	"stats_correlate": `{"x":"[1,2,3,4]","y":"[2,4,5,9]"}`, "stats_transform": `{"numbers":"[100,110,99]","operation":"pct_change"}`, "stats_histogram": `{"numbers":"[1,2,2,3,3,3,8]","bins":3}`, "convert_unit": `{"value":26.2,"from":"mi","to":"km"}`,
@@ -37,8 +37,8 @@ var examples = map[string]string{
 	"list_standing_instructions": `{}`, "add_standing_instruction": `{"content":"Be short."}`, "remove_standing_instruction": `{"content":"Be short."}`,
 }
 
-// The page of the tools is made of the tools: their names, descriptions and arguments,
-// and what each answers to a call.
+// The page of the tools is generated from the tools: from their names, descriptions and arguments,
+// and from the answer of each to its example.
 func TestPage(t *testing.T) {
 	var page strings.Builder
 	page.WriteString("# The tools\n\nMade of the tools themselves by `go test ./adk/tools -update`; a test holds it to them. `*` marks an argument that has to be given, `=` what it is otherwise.\n")
@@ -52,7 +52,7 @@ func TestPage(t *testing.T) {
 	goldie.New(t, goldie.WithFixtureDir("."), goldie.WithNameSuffix(".md")).Assert(t, "TOOLS", []byte(page.String()))
 }
 
-// arguments are those of a tool, a line each.
+// arguments lists the arguments of a tool, one in each line.
 func arguments(t *testing.T, tool *adk.Tool) string {
 	var schema struct {
 		Required   []string

@@ -25,14 +25,14 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// Zones come from Go's own database, wherever the tests run.
+// TestMain makes the tests use Go's own time zone database on every machine.
 func TestMain(m *testing.M) {
 	_ = os.Setenv("ZONEINFO", filepath.Join(runtime.GOROOT(), "lib", "time", "zoneinfo.zip"))
 	os.Exit(m.Run())
 }
 
-// BAT-1: 56 tools of unique names, untrusted, not ephemeral, with an effect; equal calls
-// make tools of equal digest.
+// BAT-1: there are 56 tools with unique names, untrusted, not ephemeral, each with an effect. Equal
+// calls make tools with equal digests.
 func TestAll(t *testing.T) {
 	all, again := tools.All(tools.Options{}), tools.All(tools.Options{Times: times.Options{}})
 	require.Len(t, all, 56)
@@ -48,12 +48,12 @@ func TestAll(t *testing.T) {
 			structured += tool.Name() + " "
 		}
 	}
-	// BAT-7: those whose answers are JSON.
+	// BAT-7: the tools whose answers are JSON.
 	assert.Equal(t, "stats_describe text_analyze parse_csv parse_yaml parse_kv list_memories store_memory update_memory delete_memory "+
 		"list_retrievables store_retrievable update_retrievable delete_retrievable list_standing_instructions add_standing_instruction remove_standing_instruction ", structured)
 }
 
-// property is what a schema says of an argument.
+// property is the part of a schema that describes an argument.
 type property struct {
 	Type    string
 	Enum    []string
@@ -61,7 +61,7 @@ type property struct {
 	Maximum *float64
 }
 
-// hostile are texts that tools have choked on.
+// hostile are texts of the kinds that have made tools fail.
 var hostile = []string{
 	"", " ", "\x00", "a\nb\r\n\tc", "[]", "[1,2,3]", "[null]", `["a",{"b":[1]}]`, `{"a":1,"b":{"c":null}}`, `[{"a":1},{"a":"x"},{}]`, "nope", "-0", "1e308", "1e999", "NaN", "9007199254740993",
 	"2026-03-15", "2026-02-30", "now", "9999-12-31T23:59:59Z", "0001-01-01", "next friday at 3pm", "UTC", "Europe/Oslo", "../../etc", "m", "km", "C", "K", "red", "#fff", "hsl(999,100%,50%)",
@@ -69,11 +69,11 @@ var hostile = []string{
 	strings.Repeat("a", 10_000), strings.Repeat("[", 200), strings.Repeat("(", 500), strings.Repeat("x ", 3000), strings.Repeat("ab\n", 3000), "[" + strings.Repeat("1e308,", 500) + "1]",
 }
 
-// operations are the names that chains know, and more.
+// operations are the names of operations in chains, and an unknown one.
 var operations = strings.Fields(`filter sort select_keys pluck slice unique unique_by group_by flatten reverse count sum avg median min max first last chunk frequency_count top_n map_template
 	uppercase titlecase camel_case slug strip_html repeat pad_start slice truncate replace_all regex_replace split indent dedent rumba`)
 
-// draw makes arguments for a tool out of numbers.
+// draw makes random arguments for a tool from its schema.
 func draw(r *rand.Rand, schema json.RawMessage) map[string]any {
 	var object struct {
 		Properties map[string]property
@@ -142,7 +142,7 @@ func chain(r *rand.Rand) []any {
 	return steps
 }
 
-// inOneDispatch runs tools in one turn, which costs less than a turn each.
+// inOneDispatch runs tools in one turn, which is cheaper than a turn for each.
 func inOneDispatch(t testing.TB, run func(ctx context.Context, dc *adk.DispatchContext)) {
 	t.Helper()
 	_, err := trial.In(context.Background(), fakes.NewStorage().Storage(), func(ctx context.Context, dc *adk.DispatchContext) (string, error) {
@@ -152,8 +152,8 @@ func inOneDispatch(t testing.TB, run func(ctx context.Context, dc *adk.DispatchC
 	require.NoError(t, err)
 }
 
-// mishap says what a tool must not do with arguments, whatever they are (BAT-2, BAT-4), and
-// how often it was executed to find out.
+// mishap executes a tool and describes what it did that no tool may do, whatever its arguments are
+// (BAT-2, BAT-4). It also returns how often it executed the tool.
 func mishap(ctx context.Context, dc *adk.DispatchContext, tool *adk.Tool, args map[string]any) (fault string, executions int) {
 	answer, err := trial.Execute(ctx, dc, tool, args)
 	switch {
@@ -172,8 +172,8 @@ func mishap(ctx context.Context, dc *adk.DispatchContext, tool *adk.Tool, args m
 	return "", 2
 }
 
-// BAT-2, BAT-3, BAT-4: no arguments that a schema allows, and none that it refuses, lead
-// to a panic, a failure, another answer the second time, or one without an end.
+// BAT-2, BAT-3, BAT-4: arguments, whether or not the schema allows them, never cause a panic, a failure, a
+// different answer the second time, or an unbounded answer.
 func TestHostileArguments(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	runs := 0
@@ -192,7 +192,7 @@ func TestHostileArguments(t *testing.T) {
 	assert.Equal(t, 56*60, runs)
 }
 
-// BAT-2: as TestHostileArguments, from seeds that nobody drew.
+// BAT-2: the same as TestHostileArguments, with seeds from the fuzzer.
 func FuzzHostileArguments(f *testing.F) {
 	all := tools.All(tools.Options{})
 	f.Add(uint64(1), uint64(0), "x")
@@ -216,7 +216,7 @@ func FuzzHostileArguments(f *testing.F) {
 	})
 }
 
-// BAT-4: the bounds of texts and lists are in the schemas.
+// BAT-4: the schemas contain the bounds of texts and lists.
 func TestBoundsAreInSchemas(t *testing.T) {
 	for _, tool := range tools.All(tools.Options{}) {
 		var object struct {

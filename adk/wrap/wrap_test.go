@@ -23,13 +23,13 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// clerk stands for an agent of another framework: a loop of its own, with a tool that is a function.
+// clerk stands for an agent of another framework: it has its own loop, and a tool that is a function.
 type clerk struct {
 	client       *http.Client
 	instructions string
 }
 
-// Answer asks the model until it wants no tool any more.
+// Answer asks the model until the model wants no tool.
 func (c *clerk) Answer(ctx context.Context, question string) (string, error) {
 	messages := []map[string]any{{"role": "system", "content": c.instructions}, {"role": "user", "content": question}}
 	for range 8 {
@@ -100,7 +100,7 @@ func (c *clerk) asked(req *http.Request) (s said, err error) {
 	return answer.Choices[0].Message, nil
 }
 
-// desk is the clerk as an agent, with a scripted model.
+// desk wraps the clerk as an agent, with a scripted model.
 func desk(instructions string) wrap.Agent {
 	model := fakes.NewTransport(fakes.Converse(fakes.StreamToolCall("call_1", "lookup", `{"order":17}`), fakes.StreamReply("Order 17 is on its way.")))
 	c := &clerk{&http.Client{Transport: adkhttp.NewTransport(model)}, instructions}
@@ -109,8 +109,8 @@ func desk(instructions string) wrap.Agent {
 
 const where = "Where is order 17?"
 
-// An agent that there was before is recorded as it answers, and its recording is held against
-// today's: the same is green, and a changed prompt is named.
+// An existing agent is recorded while it answers, and its recording is compared with today's agent: an
+// unchanged agent does not diverge, and a changed prompt is named.
 func TestAWrappedAgentIsReplayed(t *testing.T) {
 	var trace bytes.Buffer
 	answer, err := desk("Be brief.").Ask(t.Context(), where, replay.Record(&trace))
@@ -127,15 +127,15 @@ func TestAWrappedAgentIsReplayed(t *testing.T) {
 	}
 }
 
-// A careful agent has nothing wrong with it wherever a turn of it breaks.
+// Exploring finds nothing wrong with a careful agent, wherever a turn of it breaks.
 func TestAWrappedAgentIsExplored(t *testing.T) {
 	explore.Test(t, turn.Subject{Name: "desk", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
 		return desk("Be brief.").Turn(where)
 	}}, explore.Options{})
 }
 
-// Who asks gets what went wrong: the agent's own error, a panic, the end of the context, an answer
-// that cannot be kept.
+// Ask returns the error of whatever went wrong: the agent's own error, a panic, the end of the context, or
+// an answer that cannot be stored.
 func TestAskFails(t *testing.T) {
 	own := errors.New("no clerk is in")
 	ended, cancel := context.WithCancelCause(t.Context())
@@ -167,13 +167,13 @@ func TestAskFails(t *testing.T) {
 	}
 }
 
-// Who asks nothing is told so before a turn begins.
+// Ask refuses an empty question before a turn begins.
 func TestAskWithoutAQuestion(t *testing.T) {
 	_, err := desk("Be brief.").Ask(t.Context(), "", nil)
 	assert.EqualError(t, err, "wrap: the question is empty: want what the user says")
 }
 
-// The last message of a user is answered, of those that a storage has; without one there is
+// Config makes the agent answer the last message of a user in the storage. Without one there is
 // nothing to answer.
 func TestConfigAnswersTheLastMessage(t *testing.T) {
 	message := func(id string, role adk.Role, text string) adk.Record {

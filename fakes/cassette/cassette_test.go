@@ -20,8 +20,8 @@ import (
 	"github.com/adkreplay/adkreplay/fakes/cassette"
 )
 
-// One conversation, told in all forms: a request that was compressed on its way, and an
-// answer that is an event stream.
+// These constants are parts of one conversation, which the tests write in all forms: its request was
+// compressed, and its answer is an event stream.
 const (
 	url   = "https://api.openai.com/v1/chat/completions"
 	sent  = `{"model":"m","messages":[{"role":"user","content":"Ærlig talt?\n"}]}`
@@ -45,7 +45,7 @@ func zipped(text string) string {
 
 func base64Of(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
 
-// chunked is a text as a server sends it whose length it does not say.
+// chunked encodes a text as a server sends it if it does not tell the length.
 func chunked(text string) string {
 	half := len(text) / 2
 	return fmt.Sprintf("%x\r\n%s\r\n%x\r\n%s\r\n0\r\n\r\n", half, text[:half], len(text)-half, text[half:])
@@ -59,7 +59,7 @@ func httprr() string {
 
 func yamlText(text string) string { return fmt.Sprintf("%q", text) }
 
-// forms are the conversation in each form; secrets are how many headers of it are left out.
+// forms are the conversation in each form; secrets is the number of headers that are left out.
 func forms() map[string]struct {
 	text    string
 	form    string
@@ -101,7 +101,7 @@ func forms() map[string]struct {
 	}
 }
 
-// CAS-1, CAS-2: one conversation, whatever form it is told in.
+// CAS-1, CAS-2: every form gives the same conversation.
 func TestForms(t *testing.T) {
 	for name, c := range forms() {
 		t.Run(name, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// CAS-1: the two files of a batch, joined by id, in the order of the requests.
+// CAS-1: the two files of a batch are joined by id, in the order of the requests.
 func TestBatch(t *testing.T) {
 	line := func(id, body string) string {
 		return fmt.Sprintf(`{"custom_id":%q,"method":"POST","url":"/v1/chat/completions","body":%s}`, id, body)
@@ -144,11 +144,11 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// CAS-1: archives of different programs say the same in different ways, and what one has not
-// kept is left out and told.
+// CAS-1: archives of different programs write the same content in different ways. What an archive has not
+// kept is left out and reported.
 func TestArchives(t *testing.T) {
 	for name, c := range map[string]struct {
-		request, response string // their members
+		request, response string // the members of each
 		sent, kind, came  string
 		left, says        string
 	}{
@@ -183,7 +183,7 @@ func TestArchives(t *testing.T) {
 	}
 }
 
-// CAS-2: what is no recording is refused, with its name and the place.
+// CAS-2: a file that is not a recording is refused, with its name and the place of the fault.
 func TestRefused(t *testing.T) {
 	for name, c := range map[string]struct{ text, says string }{
 		"nothing":            {"", "it is empty"},
@@ -232,7 +232,7 @@ func TestRefused(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// CAS-2: bodies keep their bytes, also those that are no text.
+// CAS-2: bodies keep their bytes, also where they are not text.
 func TestBytesOfBodies(t *testing.T) {
 	const bytesOf = "\xff\x00\r\n\xc3"
 	rec, err := cassette.Read("x", strings.NewReader("interactions:\n- request: {method: POST, url: http://x, body: !!binary "+base64Of(bytesOf)+"}\n  response: {code: 200, body: !!binary "+base64Of(bytesOf)+"}\n"))
@@ -241,8 +241,8 @@ func TestBytesOfBodies(t *testing.T) {
 	assert.Equal(t, bytesOf, rec.Interactions[0].Response.Body)
 }
 
-// CAS-2: a browser archives an answer unpacked, and leaves the header that says how it was
-// packed: text is no packed body.
+// CAS-2: a browser archives the decompressed body of an answer and keeps its Content-Encoding header:
+// a body that is text is not decompressed.
 func TestBodiesThatBrowsersUnpacked(t *testing.T) {
 	for _, packed := range []string{"br", "zstd", "gzip"} {
 		rec, err := cassette.Read("x.har", strings.NewReader(`{"log":{"entries":[{"request":{"method":"GET","url":"http://x/page"},"response":{"status":200,
@@ -253,8 +253,8 @@ func TestBodiesThatBrowsersUnpacked(t *testing.T) {
 	}
 }
 
-// CAS-2: what of a browser's archive is no exchange is left out, and said with its place;
-// a place after it is still that of the archive.
+// CAS-2: entries of a browser's archive that are not exchanges are left out, and reported with their place.
+// The places of later entries are still those in the archive.
 func TestWhatIsLeftOfAnArchive(t *testing.T) {
 	archive := func(entries ...string) string { return `{"log":{"entries":[` + strings.Join(entries, ",") + `]}}` }
 	entry := func(response, more string) string {
@@ -282,9 +282,9 @@ func TestWhatIsLeftOfAnArchive(t *testing.T) {
 	assert.ErrorContains(t, err, "interaction 2 has the status 999")
 }
 
-// CAS-1, CAS-2: what a real browser archived that Playwright drove, of a page that asked a
-// model in every way: what came through is served as it came, and the rest is left out, and
-// said. The last two are of archives that hold no bodies, or elsewhere.
+// CAS-1, CAS-2: the archive of a real browser, which Playwright drove, of a page that asked a model in
+// every way: complete exchanges are served as they were, and the others are left out and
+// reported. The last two come from archives without bodies, or with bodies in other files.
 func TestArchiveOfABrowser(t *testing.T) {
 	rec, err := cassette.Open("testdata/playwright.har")
 	require.NoError(t, err)
@@ -321,11 +321,11 @@ func TestArchiveOfABrowser(t *testing.T) {
 	assert.ErrorContains(t, err, "it is a zip")
 }
 
-// cassettes are recorded conversations of others, which lie beside the project on some
-// machines.
+// cassettes is the directory of recorded conversations of other projects, which lies beside this one
+// on some machines.
 const cassettes = "../../../shared/cassettes"
 
-// CAS-1, CAS-2: recorded conversations come through whole.
+// CAS-1, CAS-2: recorded conversations are read completely.
 func TestRecordings(t *testing.T) {
 	files, _ := filepath.Glob(filepath.Join(cassettes, "*.json"))
 	if len(files) == 0 {
@@ -342,7 +342,7 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-// CAS-2: whatever is read, it is a conversation or an error with a name.
+// CAS-2: reading any data gives a conversation, or an error with the file's name.
 func FuzzRead(f *testing.F) {
 	for _, c := range forms() {
 		f.Add([]byte(c.text))

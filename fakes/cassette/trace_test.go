@@ -27,7 +27,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// inTrace is a conversation as a trace, and as what is read of that.
+// inTrace writes a conversation as a trace, checks the trace, and reads it again.
 func inTrace(t require.TestingT, c fakes.Conversation) *cassette.Recording {
 	var written bytes.Buffer
 	require.NoError(t, cassette.WriteTrace(&written, c))
@@ -39,7 +39,7 @@ func inTrace(t require.TestingT, c fakes.Conversation) *cassette.Recording {
 	return rec
 }
 
-// CAS-4: recorded conversations go into a trace and come back whole.
+// CAS-4: recorded conversations are the same after being written to a trace and read again.
 func TestRecordingsInTraces(t *testing.T) {
 	files, _ := filepath.Glob(filepath.Join(cassettes, "*.json"))
 	if len(files) == 0 {
@@ -52,14 +52,14 @@ func TestRecordingsInTraces(t *testing.T) {
 	}
 }
 
-// asked is an interaction of a request with a body and of an answer of a type.
+// asked is an interaction with the given body of the request, and type and body of the answer.
 func asked(body, kind, answer string) fakes.Interaction {
 	return fakes.Interaction{Request: fakes.ProviderRequest{Method: "POST", URL: url, Headers: http.Header{"Content-Type": {"application/json"}}, Body: body},
 		Response: fakes.Reply{Status: 200, ContentType: kind, Body: answer}}
 }
 
-// CAS-4: what a conversation holds comes back from a trace: status, headers, and bodies
-// byte by byte, in whatever form they come.
+// CAS-4: a trace keeps everything in a conversation: status, headers, and bodies byte by byte,
+// in whatever form they are.
 func TestConversationsInTraces(t *testing.T) {
 	many := asked("{}", "application/json", "{}")
 	many.Request.Headers.Add("X-Team", "weather")
@@ -88,7 +88,7 @@ func TestConversationsInTraces(t *testing.T) {
 	}
 }
 
-// CAS-4: whatever the bodies are.
+// CAS-4: the same holds for any bodies.
 func TestAnyBodyInTraces(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		kinds := rapid.SampledFrom([]string{"text/event-stream", "application/json", "application/jsonl", ""})
@@ -99,7 +99,7 @@ func TestAnyBodyInTraces(t *testing.T) {
 	})
 }
 
-// turnOf records a turn whose executor does something with a handle.
+// turnOf records a turn whose executor calls a function with its context.
 func turnOf(t *testing.T, do func(context.Context) error, options ...replay.RecordOptions) *bytes.Buffer {
 	t.Helper()
 	var out bytes.Buffer
@@ -112,7 +112,7 @@ func turnOf(t *testing.T, do func(context.Context) error, options ...replay.Reco
 	return &out
 }
 
-// get asks over HTTP and reads up to so many bytes of the answer; -1 is all.
+// get makes a request and reads at most that many bytes of the answer; -1 reads all of it.
 func get(ctx context.Context, to string, most int64, world fakes.Conversation, options ...adkhttp.Option) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, strings.NewReader(`{"password":"hunter22"}`))
 	if err != nil {
@@ -120,7 +120,7 @@ func get(ctx context.Context, to string, most int64, world fakes.Conversation, o
 	}
 	resp, err := adkhttp.NewTransport(fakes.NewTransport(world), options...).RoundTrip(req)
 	if err != nil {
-		return nil // which the trace has
+		return nil // the trace holds the error
 	}
 	defer resp.Body.Close()
 	if most < 0 {
@@ -133,8 +133,8 @@ func get(ctx context.Context, to string, most int64, world fakes.Conversation, o
 	return err
 }
 
-// CAS-4: of an answer whose client read no further the conversation has what was read, and says
-// so: an error that nobody reads the text of is common, and no reason to have nothing.
+// CAS-4: if the client did not read all of an answer, the conversation holds what it read. Such answers are
+// common, for example errors whose text no caller reads, and no reason to refuse the whole trace.
 func TestAnAnswerThatWasNotReadToItsEnd(t *testing.T) {
 	refused := fakes.Converse(fakes.Reply{Status: 503, ContentType: "text/plain", Body: "come back later"})
 	answered := fakes.Converse(fakes.Reply{ContentType: "text/plain", Body: "here you are"})
@@ -153,7 +153,7 @@ func TestAnAnswerThatWasNotReadToItsEnd(t *testing.T) {
 	assert.Contains(t, rec.Left[1], "what follows 4 bytes")
 }
 
-// CAS-4: what a trace does not hold is an error with its crossing, and never made up.
+// CAS-4: what a trace does not hold gives an error with its crossing, and is never invented.
 func TestNotInATrace(t *testing.T) {
 	stream := fakes.Converse(fakes.StreamReply("Hello"))
 	long := fakes.Converse(fakes.Reply{ContentType: "application/json", Body: `{"a":"` + strings.Repeat("x", 100) + `"}`})
@@ -204,13 +204,13 @@ func TestNotInATrace(t *testing.T) {
 	})
 }
 
-// A placeholder that somebody said hides nothing where the trace was not redacted.
+// Text that looks like a placeholder of redaction is ordinary text in a trace that was not redacted.
 func TestSaidPlaceholder(t *testing.T) {
 	c := fakes.Conversation{Source: "x", Interactions: []fakes.Interaction{asked(`{"a":"[redacted:key:1]"}`, "application/json", "{}")}}
 	assert.Equal(t, c, inTrace(t, c).Conversation)
 }
 
-// CAS-4: a conversation that no turn can ask is refused with the place.
+// CAS-4: a conversation that no turn can repeat is refused, with the place.
 func TestNotForATrace(t *testing.T) {
 	matched := asked("{}", "", "")
 	matched.When = &fakes.Matcher{Method: "POST"}
@@ -223,7 +223,7 @@ func TestNotForATrace(t *testing.T) {
 	}
 }
 
-// CAS-4: of the exchanges of a turn those with some can be chosen, and secrets are in none.
+// CAS-4: the exchanges with certain services can be selected from a turn, and no exchange holds a secret.
 func TestTraceOfSome(t *testing.T) {
 	out := turnOf(t, func(ctx context.Context) error {
 		answer := fakes.Converse(fakes.Reply{Body: "{}"})
@@ -242,8 +242,8 @@ func TestTraceOfSome(t *testing.T) {
 	assert.Empty(t, provider.Differences(), "neither the order of what is asked, nor a secret")
 }
 
-// CAS-4: what an agent on adk/chat was answered in a recorded turn answers it once more, and
-// it asks for the same.
+// CAS-4: when the answers that an agent on adk/chat got in a recorded turn are served again, the agent
+// makes the same requests.
 func TestChatOverItsTrace(t *testing.T) {
 	ask := func(world http.RoundTripper) ([]byte, string) {
 		var out bytes.Buffer

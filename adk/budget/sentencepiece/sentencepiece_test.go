@@ -16,7 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/prompt"
 )
 
-// The file is a protocol buffer, written here by hand: a vocabulary of a handful of pieces.
+// field encodes a field of the vocabulary file, which is a protocol buffer, written here by hand.
 
 func field(number int, content []byte) []byte {
 	out := binary.AppendUvarint(nil, uint64(number)<<3|2)
@@ -40,7 +40,7 @@ func piece(text string, score float32, kind uint64) []byte {
 	return field(1, append(content, number(3, kind)...))
 }
 
-// vocabulary knows "tea", its letters and what lies between, and all bytes.
+// vocabulary is a file that knows "tea", "te", its letters, and all bytes.
 func vocabulary(addPrefix uint64) []byte {
 	out := piece("<unk>", 0, unknown)
 	for i := range 256 {
@@ -49,12 +49,12 @@ func vocabulary(addPrefix uint64) []byte {
 	for i, text := range []string{"te", "tea", "t", "e", "a"} {
 		out = append(out, piece(text, -float32(i), normal)...)
 	}
-	out = append(out, field(2, append(number(3, 2), number(35, 1)...))...) // byte pairs, with bytes to fall back on
+	out = append(out, field(2, append(number(3, 2), number(35, 1)...))...) // byte pairs, with bytes as the fallback
 	return append(out, field(3, append(number(3, addPrefix), append(number(4, 0), number(5, 1)...)...))...)
 }
 
-// TOK-2, TOK-3: what the vocabulary knows is counted exactly, and in the encodings that it
-// was given for alone.
+// TOK-2, TOK-3: a text is counted exactly with the vocabulary, and only in the encodings that it
+// was loaded for.
 func TestLoad(t *testing.T) {
 	counter, err := sentencepiece.Load(bytes.NewReader(vocabulary(0)), budget.EncodingGemini)
 	require.NoError(t, err)
@@ -68,7 +68,7 @@ func TestLoad(t *testing.T) {
 	assert.Equal(t, []any{2, true}, []any{usage.SystemPrompt, usage.Exact})
 }
 
-// A file that is no vocabulary, or one of another kind, is an error and no panic.
+// A file that is not a vocabulary, or is one of another kind, gives an error and no panic.
 func TestLoadRefuses(t *testing.T) {
 	for name, file := range map[string][]byte{
 		"nothing":         nil,

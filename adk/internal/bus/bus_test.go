@@ -16,7 +16,7 @@ func listeners(b *bus.Bus[string]) (all []string) {
 	return all
 }
 
-// EVT-2: listeners stand in the order of their registration.
+// EVT-2: listeners are kept in the order of their registration.
 func TestListenersStandInOrder(t *testing.T) {
 	var b bus.Bus[string]
 	assert.Empty(t, b.All())
@@ -25,11 +25,11 @@ func TestListenersStandInOrder(t *testing.T) {
 	b.Add("third", false)
 	assert.Equal(t, []string{"first", "second", "third"}, listeners(&b))
 	off()
-	off() // a second time changes nothing
+	off() // a second call changes nothing
 	assert.Equal(t, []string{"first", "third"}, listeners(&b))
 }
 
-// EVT-1: who reads the list keeps what it was, whoever registers and unsubscribes
+// EVT-1: a list that was read stays the same, whatever listeners are added and removed
 // meanwhile.
 func TestASnapshotStays(t *testing.T) {
 	var b bus.Bus[string]
@@ -43,7 +43,7 @@ func TestASnapshotStays(t *testing.T) {
 	assert.Equal(t, []string{"second", "third"}, listeners(&b))
 }
 
-// EVT-1: once is once for each kind.
+// EVT-1: a once listener takes one event of each kind.
 func TestOnceForEachKind(t *testing.T) {
 	var b bus.Bus[string]
 	b.Add("once", true)
@@ -57,8 +57,8 @@ func TestOnceForEachKind(t *testing.T) {
 	}
 }
 
-// EVT-2: what comes while an event is emitted is heard after it, in order and by the one
-// that is at it.
+// EVT-2: an event that arrives while another is emitted is emitted after it, in order, by the goroutine
+// that is emitting already.
 func TestRelayKeepsTheOrder(t *testing.T) {
 	var (
 		mu sync.Mutex

@@ -15,7 +15,7 @@ var (
 	errOther  = errors.New("other")
 )
 
-// careless is an error whose methods need what a nil pointer has not.
+// careless is an error whose methods panic on a nil pointer.
 type careless struct{ text string }
 
 func (c *careless) Error() string { return c.text }
@@ -26,7 +26,7 @@ type none struct{}
 func (none) Error() string   { return "none" }
 func (none) Unwrap() []error { return nil }
 
-// ABT-2: what is joined has to be it as a whole, and what nobody decides on is not.
+// ABT-2: every part of a joined error has to be the sought error, and an error that is not decided on is not.
 func TestEvery(t *testing.T) {
 	decide := func(err error) (ok, decided bool) { return err == errSought, err == errSought || err == errOther }
 	for _, c := range []struct {

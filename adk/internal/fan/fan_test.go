@@ -8,7 +8,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/internal/fan"
 )
 
-// DET-4: an observer that panics is dropped alone.
+// DET-4: only the observer that panics is dropped.
 func TestOneThatPanicsIsDropped(t *testing.T) {
 	var all fan.All[string]
 	for _, name := range []string{"a", "b", "c"} {

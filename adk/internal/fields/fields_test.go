@@ -11,7 +11,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/internal/fields"
 )
 
-// Every bad field is named, in the order in which they are asked for.
+// Every invalid field is named, in the order in which the fields are checked.
 func TestFaultsComeInOrder(t *testing.T) {
 	var c fields.Check
 	c.Required("id", "", "an id")
@@ -37,7 +37,7 @@ func TestFaultsComeInOrder(t *testing.T) {
 	}, c.Faults())
 }
 
-// Times are kept in UTC, without the reading of the monotonic clock.
+// Times are kept in UTC, without their monotonic reading.
 func TestMomentsAreKeptInUTC(t *testing.T) {
 	var c fields.Check
 	local := time.Date(2025, 1, 2, 3, 0, 0, 0, time.FixedZone("here", 3600))
@@ -54,8 +54,8 @@ func TestScores(t *testing.T) {
 	}
 }
 
-// RUN-4: what is given as a tree, as plain data or as the text of an object is one, and every
-// fault says what would be right.
+// RUN-4: a tree, plain data or the text of an object all give an object, and every fault says what
+// would be right.
 func TestWhatIsGiven(t *testing.T) {
 	var c fields.Check
 	assert.Equal(t, map[string]any{"a": 1.0}, c.Object("args", `{"a":1}`))
@@ -88,7 +88,7 @@ func TestWhatIsGiven(t *testing.T) {
 	assert.Equal(t, "is the text of instructions[0] again: each text once", c.Faults()[10].Message)
 }
 
-// PRM-2: both sides of an identity come back from its JSON.
+// PRM-2: both parts of an identity are restored from its JSON.
 func TestReadIdentity(t *testing.T) {
 	for _, identifier := range []any{"ann", int64(7)} {
 		text := fields.AppendTextOrInteger([]byte(`{"identifier":`), identifier)

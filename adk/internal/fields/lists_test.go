@@ -10,7 +10,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/internal/fields"
 )
 
-// RUN-3: each entry of a pipeline has a name of its own and something to run.
+// RUN-3: each entry of a pipeline needs a unique name and a function to run.
 func TestSteps(t *testing.T) {
 	type step struct {
 		name string
@@ -27,7 +27,7 @@ func TestSteps(t *testing.T) {
 	}, c.Faults())
 }
 
-// RUN-4: a key comes once, and what is wrong with an entry comes first.
+// RUN-4: a key may occur once. The fault of an entry itself is reported before a repeated key.
 func TestEachOnce(t *testing.T) {
 	var c fields.Check
 	fields.EachOnce(&c, "Words", []string{"a", "", "b", "", "a", "a"}, func(word string) (key, fault string) {
@@ -42,8 +42,8 @@ func TestEachOnce(t *testing.T) {
 	}, c.Faults())
 }
 
-// RUN-2: what must be there is; a nil pointer in an interface is no value, and no default
-// either.
+// RUN-2: a required value has to be set. A nil pointer in an interface is not a value, and does
+// not select the default either.
 func TestNil(t *testing.T) {
 	var (
 		c       fields.Check

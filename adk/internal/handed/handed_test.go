@@ -22,7 +22,7 @@ func over(beneath context.Context, h handle) *handed.Context {
 
 type own struct{}
 
-// WLD-1: who asks finds the innermost handle, and every value of the contexts beneath.
+// WLD-1: In finds the innermost handle, and a context with a handle has every value of its parents.
 func TestHandleIsFound(t *testing.T) {
 	beneath := context.WithValue(context.Background(), own{}, "mine")
 	assert.Zero(t, handed.In[handle](beneath))
@@ -33,7 +33,7 @@ func TestHandleIsFound(t *testing.T) {
 	assert.Equal(t, "mine", inner.Value(own{}))
 }
 
-// WLD-3: below Without nobody finds it, and all else is as it was.
+// WLD-3: below Without no handle is found, and everything else of the context is unchanged.
 func TestHandleIsHidden(t *testing.T) {
 	beneath, cancel := context.WithCancel(context.WithValue(context.Background(), own{}, "mine"))
 	assert.Equal(t, beneath, handed.Without(beneath), "there is nothing to hide")
@@ -44,7 +44,7 @@ func TestHandleIsHidden(t *testing.T) {
 	assert.ErrorIs(t, hidden.Err(), context.Canceled)
 }
 
-// Names are put together as those of package context are.
+// The string of a context is composed as in package context.
 func TestNames(t *testing.T) {
 	ctx := over(context.Background(), handle("run"))
 	for _, verb := range []string{"%v", "%s", "%#v"} {
@@ -53,8 +53,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Whether a context has ended is asked of the one that can end, and of none between: agents
-// that call agents would each ask all that are above.
+// Err and Deadline go straight to the context that can end and skip the ones between: with agents
+// that call agents each call would otherwise go through all contexts above.
 func TestContextsBetweenAreNotAsked(t *testing.T) {
 	beneath, cancel := context.WithTimeout(context.Background(), time.Hour)
 	inner := over(beneath, "inner")

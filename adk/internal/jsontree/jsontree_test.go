@@ -16,9 +16,9 @@ import (
 
 const deep = 100
 
-// ART-16: keys keep their order, at every depth; of a repeated key the last value
-// counts, at the first one's place; numbers are written as ECMAScript does, or with
-// their own digits where no float64 holds them.
+// ART-16: keys keep their order, at every depth. Of a repeated key the last value counts, at the
+// place of the first. Numbers are written as ECMAScript does, or with their own digits where no
+// float64 holds them.
 func TestParseAndWrite(t *testing.T) {
 	for text, want := range map[string]string{
 		` {"b":1, "a":{"z":[],"y":{}}} `:                                                  `{"b":1,"a":{"z":[],"y":{}}}`,
@@ -30,7 +30,7 @@ func TestParseAndWrite(t *testing.T) {
 	} {
 		tree, err := jsontree.Parse(text, deep)
 		if assert.NoError(t, err, text) {
-			// 12345678901234567890 is what a float64 does not hold.
+			// A float64 cannot hold 12345678901234567890.
 			assert.Equal(t, strings.Replace(want, "12345678901234567000", "12345678901234567890", 1), jsontree.Text(tree), text)
 		}
 	}
@@ -48,7 +48,7 @@ func TestParseAndWrite(t *testing.T) {
 	assert.Equal(t, []any{1.0, true}, []any{value, found})
 }
 
-// ART-15: what is no strict JSON is refused at a line and a column.
+// ART-15: text that is not strict JSON is refused, with a line and a column.
 func TestParseFaults(t *testing.T) {
 	for text, place := range map[string]string{
 		``: "line 1, column 1", `{`: "line 1, column 2", "[1,\n 2,]": "line 2, column 4", `{"a":1,}`: "line 1, column 8",
@@ -72,7 +72,7 @@ func TestParseFaults(t *testing.T) {
 	assert.ErrorContains(t, err, "nested more than 100 deep")
 }
 
-// ART-15: JSON5 is read in full.
+// ART-15: all of JSON5 can be parsed.
 func TestParseJSON5(t *testing.T) {
 	for text, want := range map[string]string{
 		"{a:1,'b':2,\"c\":3,}": `{"a":1,"b":2,"c":3}`, "[1,]": `[1]`, "// c\n[1/*x*/,2]// end": `[1,2]`,
@@ -95,7 +95,7 @@ func TestParseJSON5(t *testing.T) {
 	}
 }
 
-// ART-16: values are equal by their worth, to the last digit.
+// ART-16: values are compared by their exact value, to the last digit.
 func TestEqual(t *testing.T) {
 	parse := func(text string) any {
 		tree, err := jsontree.Parse(text, deep)
@@ -126,7 +126,7 @@ func TestEqual(t *testing.T) {
 	assert.True(t, jsontree.Equal(math.NaN(), math.NaN()))
 }
 
-// Plain data of Go become trees, with sorted keys.
+// Plain Go data become trees, with sorted keys.
 func TestPlain(t *testing.T) {
 	for _, n := range []int64{9007199254740993, -9007199254740993, 1 << 62, math.MaxInt64, math.MinInt64} {
 		number, ok := jsontree.Plain(n)
@@ -144,8 +144,8 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// ART-15: every strict document reads the same as JSON5, and as the standard
-// library reads it.
+// ART-15: every strict document parses to the same tree as JSON5 and as strict JSON, and as in the
+// standard library.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{`{"a":[1,2.5e3,"x\u00e9",null,true]}`, `[9007199254740993]`, "{a:'b',}", "/**/0x1", `"\ud800\udc00"`, "\"\u2028\""} {
 		f.Add(text)

@@ -10,8 +10,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk/internal/machine"
 )
 
-// RUN-7: of the default ids no two are alike, however many are made at once, and
-// whoever makes one after another gets the later one.
+// RUN-7: the default ids are unique, however many goroutines make them, and each goroutine gets
+// them in ascending order.
 func TestIDsAreUniqueAndOrdered(t *testing.T) {
 	const makers, each = 16, 100_000
 	source := machine.UUIDs{}

@@ -14,7 +14,7 @@ var (
 	errTwice  = errors.New("twice")
 )
 
-// count hands out the numbers up to n as long as somebody reads.
+// count hands out the numbers below n until the loop is left.
 func count(n int, end error) func(*pieces.Loop[int]) error {
 	return func(l *pieces.Loop[int]) error {
 		for i := range n {
@@ -26,8 +26,8 @@ func count(n int, end error) func(*pieces.Loop[int]) error {
 	}
 }
 
-// WLD-4: the last round has the error and no piece, and a second loop gets an error of its
-// own.
+// WLD-4: the last round has the error and no piece. A second loop over the same stream gets an
+// error of its own.
 func TestLoop(t *testing.T) {
 	for _, end := range []error{nil, errBroken} {
 		stream := pieces.Seq(count(2, end), errTwice)
@@ -47,7 +47,7 @@ func TestLoop(t *testing.T) {
 	}
 }
 
-// WLD-4: a loop that is left gets nothing more, however it is left.
+// WLD-4: a loop that is left gets nothing more, in whichever way it is left.
 func TestLoopThatIsLeft(t *testing.T) {
 	var loop *pieces.Loop[int]
 	stubborn := func(l *pieces.Loop[int]) error {

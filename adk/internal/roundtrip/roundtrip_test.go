@@ -56,8 +56,8 @@ func (speaking) MarshalJSON() ([]byte, error) { return []byte(`"x"`), nil }
 
 func (s secretive) String() string { return s.raw }
 
-// A type is refused by what JSON would lose of its values, with the member's name.
-// hinting writes what is read again.
+// A type is refused for what JSON would lose of its values, with the member's name.
+// hinting marshals itself, into JSON that is read back as the same value.
 type hinting struct {
 	Title string          `json:"title,omitempty"`
 	Open  *bool           `json:"open,omitempty"`
@@ -73,12 +73,12 @@ func (h hinting) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(h))
 }
 
-// forgetful leaves a member out.
+// forgetful leaves a member out of its JSON.
 type forgetful struct{ Kept, Left float32 }
 
 func (f forgetful) MarshalJSON() ([]byte, error) { return json.Marshal(map[string]any{"Kept": f.Kept}) }
 
-// hiding holds what nobody outside can set.
+// hiding has a field that is not exported, so that JSON cannot set it.
 type hiding struct {
 	Text string
 	left int
@@ -88,7 +88,7 @@ func (h hiding) MarshalJSON() ([]byte, error) { return json.Marshal(map[string]a
 
 func (h hiding) String() string { return fmt.Sprint(h.left) }
 
-// picky cannot be written as a sample.
+// picky panics when it is written as JSON.
 type picky struct{ Count uint8 }
 
 func (p picky) MarshalJSON() ([]byte, error) { panic("no such count") }
@@ -127,7 +127,7 @@ func TestFault(t *testing.T) {
 		{map[inner]int{}, "has keys of type roundtrip_test.inner, which JSON does not have"},
 	}
 	for _, c := range cases {
-		for range 2 { // the second time from what is known
+		for range 2 { // the second time from the cache
 			assert.Equal(t, c.want, roundtrip.Fault(reflect.TypeOf(c.of)), "%T", c.of)
 		}
 	}
@@ -135,7 +135,7 @@ func TestFault(t *testing.T) {
 	assert.Equal(t, "", roundtrip.Fault(reflect.TypeFor[any]()))
 }
 
-// What is only to be held is refused for what is not in the JSON, and for nothing else.
+// A type that only has to be held is refused for what is missing from its JSON, and for nothing else.
 func TestUnheld(t *testing.T) {
 	for _, held := range []any{struct{ Err fmt.Stringer }{}, speaking{}, forgetful{}, hiding{}, "", []*hinting{}} {
 		assert.Empty(t, roundtrip.Unheld(reflect.TypeOf(held)), "%T", held)
@@ -144,9 +144,9 @@ func TestUnheld(t *testing.T) {
 	assert.Equal(t, "C is a chan, which JSON does not have", roundtrip.Unheld(reflect.TypeFor[struct{ C chan int }]()))
 }
 
-// WLD-2: a request has to be held and an answer given back, and each is named that is not.
+// WLD-2: a request has to be held and an answer given back. The fault names the one that is not.
 func TestFaultOfAsk(t *testing.T) {
-	type held struct{ Any interface{ Say() } } // which is not given back
+	type held struct{ Any interface{ Say() } } // an interface, which JSON does not give back
 	type lost struct{ Call func() }
 	assert.Empty(t, roundtrip.FaultOfAsk(reflect.TypeFor[held](), reflect.TypeFor[string]()))
 	assert.Equal(t, "the request is a roundtrip_test.lost, which JSON does not hold: Call is a func, which JSON does not have",

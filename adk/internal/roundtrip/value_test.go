@@ -29,17 +29,17 @@ type withCells struct {
 
 type level string
 
-// careless writes itself, and nobody is to ask it to.
+// careless panics when it is written as JSON, which must not happen.
 type careless struct{}
 
 func (careless) MarshalJSON() ([]byte, error) { panic("no form") }
 
-// reading reads itself, with whatever it has written of its value.
+// reading unmarshals itself, whatever its value is.
 type reading struct{ Value any }
 
 func (r *reading) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, &r.Value) }
 
-// WLD-2: what an interface holds is given back, or named with its path.
+// WLD-2: a value in an interface is given back by JSON, or is named with its path.
 func TestFaultOfValue(t *testing.T) {
 	const want = ": want a struct with fields of such types"
 	for wrong, of := range map[string]any{
@@ -68,7 +68,7 @@ func TestFaultOfValue(t *testing.T) {
 	}
 }
 
-// WLD-2: interfaces are looked for wherever a type has them, and nowhere else.
+// WLD-2: interfaces are looked for everywhere in a type, and only there.
 func TestFaultOfValueInATypeOfItsOwn(t *testing.T) {
 	rows := []row{{Name: "a", Value: "b"}, {Next: &row{Cells: map[int]any{7: "x", 3: 3, 1: nil}}}}
 	assert.Contains(t, roundtrip.FaultOfValue(&rows), "answer[1].Next.Cells[3] is an any with int in it")
@@ -95,8 +95,8 @@ var errRefused, errBroken = errors.New("refused"), errors.New("broken")
 
 func refuse(string) error { return errRefused }
 
-// WLD-2: an answer that is refused is none; what failed keeps its error and its answer; and a
-// type without interfaces costs nothing.
+// WLD-2: an answer that is refused is not returned. An ask that failed keeps its error and its answer.
+// A type without interfaces costs nothing.
 func TestAnswer(t *testing.T) {
 	given, failed := []any{1}, error(nil)
 	do := func(context.Context, string) ([]any, error) { return given, failed }
@@ -118,7 +118,7 @@ func TestAnswer(t *testing.T) {
 	assert.Equal(t, reflect.ValueOf(pieces).Pointer(), reflect.ValueOf(roundtrip.Pieces(pieces, refuse)).Pointer())
 }
 
-// WLD-2: a piece that is refused ends the asking, whatever who asks makes of that.
+// WLD-2: a piece that is refused ends the ask, whatever the asking function does with the error.
 func TestPieces(t *testing.T) {
 	stubborn := func(ctx context.Context, _ string, hand func(any) error) error {
 		assert.NoError(t, hand("a"))
@@ -142,7 +142,7 @@ func TestPieces(t *testing.T) {
 	assert.Equal(t, []any{"a", nil}, got)
 }
 
-// GAT-1: what has the type is given as it is, and anything else by its JSON.
+// GAT-1: a value that has the type is returned as it is, and any other value is converted by its JSON.
 func TestAs(t *testing.T) {
 	type answer struct{ Yes bool }
 	same := &answer{true}

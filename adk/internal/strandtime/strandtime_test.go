@@ -11,8 +11,8 @@ import (
 
 func at(s int64) time.Time { return time.Unix(s, 0) }
 
-// EVT-6: time goes back neither within a strand, nor from a fork to its strand, nor from a
-// strand to who waited for it; between strands it may.
+// EVT-6: time does not go back within a strand, from a fork to its strand, or from a strand to
+// the one that waited for it. Between other strands it may.
 func TestTimesNeverGoBack(t *testing.T) {
 	var s strandtime.Times
 	assert.Equal(t, at(10), s.Read(0, at(10)))

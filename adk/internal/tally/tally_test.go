@@ -8,10 +8,10 @@ import (
 	"github.com/adkreplay/adkreplay/adk/internal/tally"
 )
 
-// SIG-4: a thing counts once, under the mark that it bore last.
+// SIG-4: a key counts once, under the mark that it had last.
 func TestCount(t *testing.T) {
 	var n tally.Count
-	n.Changes("a", "red") // counts nothing that was not counted
+	n.Changes("a", "red") // does not count a key that was not counted before
 	assert.Zero(t, n.Of("red"))
 	n.Bears("a", "red")
 	n.Bears("b", "red")

@@ -14,12 +14,12 @@ import (
 
 func late(d time.Duration, what string) error { return fmt.Errorf("%s within %s", what, d) }
 
-// WLD-8: the context ends when a limit passes, with what was late as its cause, and not
-// before.
+// WLD-8: the context ends when a limit passes, and not before; its cause says what was
+// late.
 func TestLimitsEndTheContext(t *testing.T) {
 	for name, c := range map[string]struct {
 		limits timelimit.Limits
-		pieces []time.Duration // when something comes
+		pieces []time.Duration // when each piece arrives
 		want   string
 		at     time.Duration
 	}{
@@ -48,8 +48,8 @@ func TestLimitsEndTheContext(t *testing.T) {
 	}
 }
 
-// WLD-8: a beginning that is not the one waited for does not end its limit: that is one of
-// everything then, unless everything is to come sooner.
+// WLD-8: Bound says that the beginning that came is not the one waited for. The limit for the beginning then
+// bounds everything, unless the limit for everything is shorter.
 func TestBoundLimits(t *testing.T) {
 	for name, c := range map[string]struct {
 		limits timelimit.Limits
@@ -72,7 +72,7 @@ func TestBoundLimits(t *testing.T) {
 				l.Bound()
 				l.Touch()
 				time.Sleep(time.Second - time.Millisecond)
-				l.Touch() // as something comes again and again
+				l.Touch() // a piece arrives again and again
 				if c.limits.Idle == 0 {
 					time.Sleep(c.at - time.Since(began) - time.Millisecond)
 					assert.NoError(t, l.Passed())
@@ -107,14 +107,14 @@ func TestBoundLimits(t *testing.T) {
 	})
 }
 
-// WLD-8: what is over is not late, and without limits nothing ever is.
+// WLD-8: what has ended is not late, and without limits nothing is.
 func TestLimitsThatAreOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &timelimit.Limiter{Limits: timelimit.Limits{Headers: time.Second}, Late: late}
 		ctx := l.Context(context.Background())
 		l.Start()
 		l.Stop()
-		l.Touch() // comes too late to begin anything
+		l.Touch() // comes too late to have an effect
 		time.Sleep(time.Minute)
 		assert.NoError(t, ctx.Err())
 		assert.NoError(t, l.Passed())
@@ -131,7 +131,7 @@ func TestLimitsThatAreOver(t *testing.T) {
 	})
 }
 
-// WLD-8: where nothing runs on real time, the limits say how much of it they leave.
+// WLD-8: where no real time passes, Allow says how much of a given time the limits leave.
 func TestAllowOfTheTimeThatIsTold(t *testing.T) {
 	l := &timelimit.Limiter{Limits: timelimit.Limits{Headers: 2, Idle: 5, Whole: 10}, Late: late}
 	for _, step := range []struct {
@@ -154,7 +154,7 @@ func TestAllowOfTheTimeThatIsTold(t *testing.T) {
 	assert.EqualError(t, err, "its beginning within 2ns")
 
 	silent := &timelimit.Limiter{Limits: timelimit.Limits{Headers: 2, Idle: 5}, Late: late}
-	silent.Begin() // at once
+	silent.Begin() // without any delay
 	allowed, err = silent.Allow(6)
 	assert.Equal(t, time.Duration(5), allowed)
 	assert.EqualError(t, err, "silence within 5ns")

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// PRM-1: what is kept is what is counted, once for each way of counting, from however many
+// PRM-1: the cache returns the counts of Estimate, once for each encoding, also to concurrent
 // goroutines.
 func TestCacheCountsAlike(t *testing.T) {
 	const text = "the quick brown fox \U0001F98A"

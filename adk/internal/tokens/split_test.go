@@ -16,7 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
-// The patterns of the encodings, as the reference implementation has them.
+// These are the patterns of the encodings in the reference implementation.
 const (
 	patternGPT2   = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
 	patternCL100k = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
@@ -25,9 +25,9 @@ const (
 		`|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 )
 
-// referenceSplit makes the reference implementation show how it splits, which
-// its tokens do not tell otherwise: in its vocabulary every part of the text is
-// a token whose number is its length, so that each piece is found whole.
+// referenceSplit makes the reference implementation show how it splits a text, which its tokens do
+// not show otherwise: in its vocabulary every part of the text is a token whose number is
+// its length, so that each piece is found as a whole.
 type referenceSplit struct {
 	core       *tiktoken.Tiktoken
 	vocabulary map[string]int
@@ -35,7 +35,7 @@ type referenceSplit struct {
 }
 
 func newReferenceSplit(pattern string, split splitter) *referenceSplit {
-	vocabulary := map[string]int{} // the core keeps this very map
+	vocabulary := map[string]int{} // the core keeps this map, not a copy
 	core, err := tiktoken.NewCoreBPE(vocabulary, map[string]int{tiktoken.ENDOFTEXT: -1}, pattern)
 	if err != nil {
 		panic(err)
@@ -51,8 +51,8 @@ func newReferenceSplits() map[string]*referenceSplit {
 	}
 }
 
-// pieces gives the split of a text of few runes, got by the splitter and wanted
-// by the reference.
+// pieces returns the split of a text of few runes: got is the splitter's, wanted the
+// reference's.
 func (r *referenceSplit) pieces(text string) (got, want []string) {
 	for rest := []rune(text); len(rest) > 0; rest = rest[1:] {
 		part := string(rest)
@@ -79,12 +79,12 @@ func piecesOf(split splitter, text string) (pieces []string) {
 	return pieces
 }
 
-// PRM-1: the splits at the places where the patterns backtrack or where one
-// alternative comes before another.
+// PRM-1: how texts are split where the patterns backtrack, or where one alternative comes
+// before another.
 func TestSplitters(t *testing.T) {
 	for _, c := range []struct {
 		text                string
-		gpt2, cl100k, o200k string // the pieces, set apart by |
+		gpt2, cl100k, o200k string // the pieces, separated by |
 	}{
 		{"  two  ", " | two|  ", " | two|  ", " | two|  "},
 		{"\t\ta", "\t|\t|a", "\t|\ta", "\t|\ta"},
@@ -109,12 +109,12 @@ func TestSplitters(t *testing.T) {
 	}
 }
 
-// splitAlphabet has several of each class of runes, and the runes that a pattern
+// splitAlphabet has several runes of each class, and the runes that a pattern
 // names.
 var splitAlphabet = []string{
 	" ", " ", " ", "\t", "\v", "\f", "\u0085", "\u00a0", "\u1680", "\u2003", "\u2028", "\u2029", "\u202f", "\u3000",
 	"\n", "\n", "\r", "\r\n",
-	"\u200b", "\ufeff", "\x00", "\x7f", // blank to the eye, but no white space
+	"\u200b", "\ufeff", "\x00", "\x7f", // look blank, but are not white space
 	"a", "s", "t", "r", "e", "v", "m", "l", "d", "ß", "я", "ﬀ", "\u017f", // Ll
 	"A", "S", "T", "R", "E", "V", "M", "L", "D", "İ", "Я", "\u212a", "𝔸", // Lu
 	"ǅ", "ᾈ", "ʰ", "々", "ª", "世", "あ", "한", "א", "𠀀", // Lt, Lm, Lo
@@ -124,8 +124,8 @@ var splitAlphabet = []string{
 	"'s", "'T", "'re", "'vE", "'M", "'Ll", "'d", "'\u017f", "<|endoftext|>", "<|fim_prefix|>", "\ufffd",
 }
 
-// PRM-1: the splitters are the patterns. Every text of up to three parts of a
-// small alphabet, then a great many long ones, at random but always the same.
+// PRM-1: the splitters agree with the patterns, for every text of up to three parts of a small
+// alphabet, and for a great many long texts, which are random but the same in each run.
 func TestSplittersEqualReference(t *testing.T) {
 	texts := splitTexts(rand.New(rand.NewPCG(3, 4)))
 	for name, reference := range newReferenceSplits() {
@@ -148,7 +148,7 @@ func splitTexts(random *rand.Rand) (texts []string) {
 		}
 	}
 	for range thorough.Of(8000, 2000, 400) {
-		// A few parts only, often repeated, make the runs that random picks of
+		// A few parts, repeated often, make the runs that random picks from
 		// the whole alphabet would not.
 		alphabet := splitAlphabet
 		if random.IntN(2) == 0 {
@@ -172,12 +172,12 @@ func requireSameSplit(t require.TestingT, reference *referenceSplit, text string
 	}
 }
 
-// PRM-1: the splitters are the patterns for the runes that the alphabet has not.
+// PRM-1: the splitters agree with the patterns for runes outside of the alphabet too.
 func TestSplittersEqualReferenceForAnyText(t *testing.T) {
 	references := newReferenceSplits()
 	part := rapid.OneOf(rapid.SampledFrom(splitAlphabet), rapid.StringN(0, 6, -1))
 	rapid.Check(t, func(t *rapid.T) {
-		// rapid's strings may hold what is not UTF-8; count mends it first.
+		// rapid's strings may contain invalid UTF-8, which Estimate replaces before it splits.
 		text := string([]rune(strings.Join(rapid.SliceOfN(part, 6, 30).Draw(t, "parts"), "")))
 		for _, reference := range references {
 			requireSameSplit(t, reference, text)
@@ -185,8 +185,8 @@ func TestSplittersEqualReferenceForAnyText(t *testing.T) {
 	})
 }
 
-// PRM-1: the reference sees each rune as the splitters do, wherever a class
-// begins or ends, and so for every rune that might be a letter of a contraction.
+// PRM-1: the reference sees each rune as the splitters do, at both edges of every class, and for
+// every rune that might be a letter of a contraction.
 func TestSplittersEqualReferenceAtClassEdges(t *testing.T) {
 	thorough.OneGoroutine(t)
 	references := newReferenceSplits()
@@ -209,7 +209,7 @@ func TestSplittersEqualReferenceAtClassEdges(t *testing.T) {
 	}
 }
 
-// PRM-1: each class is what the patterns write for it.
+// PRM-1: each class holds exactly the runes that the patterns give it.
 func TestClassOf(t *testing.T) {
 	thorough.OneGoroutine(t)
 	is := func(tables ...*unicode.RangeTable) func(rune) bool {
@@ -237,8 +237,8 @@ func TestClassOf(t *testing.T) {
 	}
 }
 
-// PRM-1: the split of a text takes time in its length, whatever its runs are. Any
-// more than that and the test would not end.
+// PRM-1: splitting a text takes time linear in its length, whatever its runs are. Otherwise the
+// test would not end.
 func TestSplittersTakeLinearTime(t *testing.T) {
 	thorough.OneGoroutine(t)
 	const n = 1 << 20

@@ -18,8 +18,8 @@ var exactNames = []string{
 	GPT2, R50kBase, P50kBase, P50kEdit, CL100kBase, O200kBase,
 }
 
-// tiktokenOf is the reference implementation of an exact encoding. It is asked
-// in the tests only: its merge takes quadratic time.
+// tiktokenOf is the reference implementation of each exact encoding. Only tests use
+// it: its merge takes quadratic time.
 var tiktokenOf = map[string]func() *tiktoken.CoreBPE{
 	R50kBase:   sync.OnceValue(func() *tiktoken.CoreBPE { return newTiktoken("r50k_base", patternGPT2) }),
 	P50kBase:   sync.OnceValue(func() *tiktoken.CoreBPE { return newTiktoken("p50k_base", patternGPT2) }),
@@ -44,7 +44,7 @@ func tiktokenCount(text, encoding string) int {
 	return len(t.EncodeOrdinary(text))
 }
 
-// PRM-1: counts that are known from elsewhere.
+// PRM-1: counts that are known from other sources.
 func TestEstimateKnownCounts(t *testing.T) {
 	for _, c := range []struct {
 		text     string
@@ -67,7 +67,7 @@ func TestEstimateKnownCounts(t *testing.T) {
 	}
 }
 
-// PRM-1: the heuristics, in UTF-16 code units, never an error.
+// PRM-1: the heuristics count UTF-16 code units, and never fail.
 func TestEstimateHeuristics(t *testing.T) {
 	for _, c := range []struct {
 		text     string
@@ -91,7 +91,7 @@ func TestEstimateHeuristics(t *testing.T) {
 	}
 }
 
-// PRM-1: the literal of a special token is ordinary text.
+// PRM-1: the literal of a special token is counted as ordinary text.
 func TestEstimateSpecialTokensAreText(t *testing.T) {
 	for _, encoding := range exactNames {
 		for _, text := range []string{"<|endoftext|>", "a<|fim_prefix|>b", "<|endofprompt|>"} {
@@ -102,14 +102,14 @@ func TestEstimateSpecialTokensAreText(t *testing.T) {
 	}
 }
 
-// PRM-1: gpt2 has the ranks of r50k_base; the two p50k count alike.
+// PRM-1: gpt2 has the ranks of r50k_base, and both p50k encodings count alike.
 func TestEstimateTwins(t *testing.T) {
 	text := "def f(x):\n        return x  # 你好 <|endoftext|>\n"
 	assert.Equal(t, Estimate(text, R50kBase), Estimate(text, GPT2))
 	assert.Equal(t, Estimate(text, P50kBase), Estimate(text, P50kEdit))
 }
 
-// tokenText draws texts in which every kind of piece meets every other.
+// tokenText draws texts in which every kind of piece is next to every other.
 var tokenText = rapid.Custom(func(t *rapid.T) string {
 	part := rapid.OneOf(
 		rapid.SampledFrom([]string{
@@ -123,7 +123,7 @@ var tokenText = rapid.Custom(func(t *rapid.T) string {
 	return strings.Join(rapid.SliceOfN(part, 0, 12).Draw(t, "parts"), "")
 })
 
-// PRM-1: exact means what the reference implementation counts.
+// PRM-1: an exact count is the count of the reference implementation.
 func TestEstimateEqualsReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := tokenText.Draw(t, "text")
@@ -135,7 +135,7 @@ func TestEstimateEqualsReference(t *testing.T) {
 	})
 }
 
-// PRM-1: exact for long unbroken runs too, where merges tie and cascade.
+// PRM-1: counts are exact for long unbroken runs too, where merges tie and cascade.
 func TestEstimateUnbrokenRuns(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	letters := make([]byte, 2000)

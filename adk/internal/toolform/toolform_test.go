@@ -10,7 +10,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/internal/toolform"
 )
 
-// DET-8: a tool has one JSON, which is read back as it was.
+// DET-8: a tool has one JSON form, from which it is restored unchanged.
 func TestToolsComeBack(t *testing.T) {
 	tool := toolform.Tool{Name: "find", Description: "Finds <it>.", InputSchema: json.RawMessage(`{"type":"object"}`), Effect: "reads",
 		Meta: map[string]any{"n": 1.5}}

@@ -13,7 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 
-// inText writes itself as a text, and inJSON as JSON.
+// inText marshals itself as text, and inJSON as JSON.
 type (
 	inText string
 	inJSON string
@@ -23,8 +23,8 @@ type (
 func (t inText) MarshalText() ([]byte, error) { return []byte("<" + t + ">"), nil }
 func (t inJSON) MarshalJSON() ([]byte, error) { return []byte(`"\ufffd` + t + `"`), nil }
 
-// WLD-2: a text that is no UTF-8 is told as what it is, and never as another one; all other
-// values as encoding/json has them, but for the characters of HTML.
+// WLD-2: a text that is not UTF-8 is written as an unheld value with its bytes, and never as another text. All other
+// values are written as by encoding/json, except that the characters of HTML are not escaped.
 func TestJSON(t *testing.T) {
 	is := func(text string) string { return `{"$unheld":"no UTF-8: \"` + text + `\""}` }
 	for name, c := range map[string]struct {
@@ -59,7 +59,7 @@ func TestJSON(t *testing.T) {
 	assert.Error(t, err)
 }
 
-// WLD-2: of a long text, and of a name, what is told is another one for another value.
+// WLD-2: different values are written differently also where a long text, or a name, is not written in full.
 func TestJSONOfWhatIsNotTold(t *testing.T) {
 	differ := func(one, other any) string {
 		said, err := unheld.JSON(one)
@@ -78,7 +78,7 @@ func TestJSONOfWhatIsNotTold(t *testing.T) {
 	differ(map[string]int{"a\xe8": 1}, map[string]int{"a\xe9": 1})
 }
 
-// A value whose texts are all UTF-8 costs what its JSON does.
+// A value whose texts are all UTF-8 allocates no more than its JSON does.
 func TestJSONAllocatesNothingMore(t *testing.T) {
 	var value any = map[string]string{"a": "café"}
 	plain := allocs.PerRun(100, func() { _, _ = unescaped.Marshal(value) })
@@ -86,7 +86,7 @@ func TestJSONAllocatesNothingMore(t *testing.T) {
 	allocs.AtMost(t, plain, 100, func() { _, _ = unheld.JSON(value) }, "a value of UTF-8")
 }
 
-// WLD-2: what is not held is named, with why.
+// WLD-2: Within names the part that is not held, and says why.
 func TestWithin(t *testing.T) {
 	for line, want := range map[string]string{
 		`"$unheld"`: "", `{"a":"{\"$unheld\":1}"}`: "", `{"$unheld":1}`: "", `{"$unheld":"a","b":1}`: "",

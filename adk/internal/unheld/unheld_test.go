@@ -10,7 +10,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/internal/unheld"
 )
 
-// WLD-2: what is held is one line of the same JSON; what cannot be is said to be missing.
+// WLD-2: a value is written as one line with the same JSON; what cannot be written is said to be missing.
 func TestLine(t *testing.T) {
 	for name, c := range map[string]struct {
 		raw  string

@@ -11,7 +11,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/internal/yamltree"
 )
 
-// ART-18: keys keep their order, times and odd keys are texts, digits stay.
+// ART-18: keys keep their order, times and unusual keys become texts, and digits are kept.
 func TestRead(t *testing.T) {
 	value, err := yamltree.Read("b: 2026-01-02\na: {1: x, [y]: 9007199254740993}\n", 10)
 	require.NoError(t, err)
@@ -30,7 +30,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// BAT-4: what would take hundreds of bytes for each of its few is refused before it is read.
+// BAT-4: text whose tree would take hundreds of bytes for each of its bytes is refused before it is parsed.
 func TestSmallValuesWithoutEnd(t *testing.T) {
 	for _, text := range []string{strings.Repeat("- a: b\n", 140_000), strings.Repeat("a: b\n", 200_000), strings.Repeat("? a\n", 249_000), "[" + strings.Repeat("1,", 400_000) + "1]", strings.Repeat("[", 400_000), "[" + strings.Repeat(`{"a":1},`, 99_999) + "1]"} {
 		_, err := yamltree.Read(text, 10)

@@ -23,7 +23,7 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// opened gives a bucket of each kind that needs no cloud.
+// opened opens a bucket of each kind that needs no cloud.
 var opened = map[string]func(t *testing.T) *blob.Bucket{
 	"memory": func(*testing.T) *blob.Bucket { return memblob.OpenBucket(nil) },
 	"files": func(t *testing.T) *blob.Bucket {
@@ -46,7 +46,7 @@ func TestSpool(t *testing.T) {
 	}
 }
 
-// SPL-7: a longer body is refused, and nothing of it is kept.
+// SPL-7: a body that is too long is refused, and no part of it is kept.
 func TestSpoolIsBounded(t *testing.T) {
 	for name, open := range opened {
 		t.Run(name, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestSpoolIsBounded(t *testing.T) {
 	}
 }
 
-// SPL-2: what is replaced, deleted or broken off leaves no body behind.
+// SPL-2: a body that was replaced, deleted or broken off leaves no object behind.
 func TestNothingIsLeftBehind(t *testing.T) {
 	for name, open := range opened {
 		t.Run(name, func(t *testing.T) {
@@ -86,19 +86,19 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	}
 }
 
-// SPL-2: a write whose entry the store has kept, though it did not say so, leaves the new body
-// there, and one whose entry it may yet keep too.
+// SPL-2: when the store kept an entry without answering so, or may still keep it, the write leaves the new
+// body there.
 func TestEntryThatNobodyAnswersFor(t *testing.T) {
 	for name, c := range map[string]struct {
 		kept, left bool
 		body       string
 		objects    int
 	}{
-		// The old one is left to nobody, which is no harm.
+		// The old body is left over without an entry, which does no harm.
 		"kept":                {true, false, "new", 3},
 		"kept, caller gone":   {true, true, "new", 3},
 		"lost":                {false, false, "old", 2},
-		"on the way for long": {false, true, "old", 3}, // and may yet come, as nobody has waited
+		"on the way for long": {false, true, "old", 3}, // the entry may still come, because the caller did not wait
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, leave := context.WithCancel(t.Context())
@@ -121,7 +121,7 @@ func TestEntryThatNobodyAnswersFor(t *testing.T) {
 	}
 }
 
-// SPL-2: nothing is left of a body whose reader panics.
+// SPL-2: a body whose reader panics leaves nothing behind.
 func TestBodyThatPanics(t *testing.T) {
 	dir := t.TempDir()
 	bucket, err := fileblob.OpenBucket(dir, &fileblob.Options{NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
@@ -139,8 +139,8 @@ type panicking struct{}
 
 func (panicking) Read([]byte) (int, error) { panic("gone") }
 
-// unanswered is a bucket whose writes of entries fail, as soon as there is somebody to leave: when
-// they were kept, or before.
+// unanswered is a bucket in which writing an entry fails, once leave is set: after the entry was kept, or
+// before.
 type unanswered struct {
 	driver.Bucket
 	in    *blob.Bucket
@@ -191,8 +191,8 @@ func (l leaving) Close() error {
 	return errBroken
 }
 
-// SPL-4, SPL-5: keys whose names would be too long for a store are kept, listed by any part
-// of their beginning, and told apart.
+// SPL-4, SPL-5: keys whose object names would be too long for a store are kept, can be listed by any
+// prefix, and stay distinct.
 func TestLongKeys(t *testing.T) {
 	bucket := memblob.OpenBucket(nil)
 	defer bucket.Close()
@@ -218,7 +218,7 @@ func TestLongKeys(t *testing.T) {
 	}
 }
 
-// SPL-9: a turn's results are kept in a bucket, and found again.
+// SPL-9: the results of a turn are kept in a bucket, and are found again.
 func TestSpooling(t *testing.T) {
 	bucket := memblob.OpenBucket(nil)
 	defer bucket.Close()
@@ -257,7 +257,7 @@ func body(t *testing.T, spool artifact.Spool, key string) string {
 	return string(data)
 }
 
-// objects are the names of all that a bucket holds.
+// objects returns the names of all objects in a bucket.
 func objects(t *testing.T, bucket *blob.Bucket) (names []string) {
 	t.Helper()
 	for all := bucket.List(nil); ; {

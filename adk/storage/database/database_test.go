@@ -37,7 +37,7 @@ func open(t *testing.T, path string, config database.Config) *database.DB {
 	return db
 }
 
-// change runs statements of one's own on a database file.
+// change runs SQL statements on a database file.
 func change(t *testing.T, path string, statements ...string) {
 	raw, err := sql.Open("sqlite", path)
 	require.NoError(t, err)
@@ -63,7 +63,7 @@ func tables(t *testing.T, path string) (names []string) {
 	return names
 }
 
-// released are the hashes of the migrations that people have run.
+// released are the hashes of the migrations that were released.
 var released = map[string]string{
 	"migrations/postgres/00001_records.sql":     "e0d3fbc57b4a1db18a562bcda4f3816fa42ad55b9777e175f070438aa7cdb965",
 	"migrations/postgres/00002_spool.sql":       "ad62c7f4541505bc2f46912c015cc3a5f92cf85bfa589c9d459a62f4ad354d46",
@@ -75,8 +75,8 @@ var released = map[string]string{
 	"migrations/sqlite/00004_lease_taken.sql":   "95ce48573b9ad6bddf994925bb8a02f5862b1fdb48ddb92d94cc4042ffb3d01f",
 }
 
-// STO-16: a migration that was released never changes: a database that has run it would
-// have other tables than one that runs it now.
+// STO-16: a released migration never changes: otherwise a database that has run it would have other
+// tables than one that runs it now.
 func TestReleasedMigrations(t *testing.T) {
 	files, err := filepath.Glob("migrations/*/*.sql")
 	require.NoError(t, err)
@@ -88,10 +88,10 @@ func TestReleasedMigrations(t *testing.T) {
 	}
 }
 
-// keepVariable has the database of this version made again.
+// keepVariable names the environment variable that makes the test rebuild this version's database.
 const keepVariable = "ADKREPLAY_KEEP_SCHEMA"
 
-// STO-17: a database of every released version is read as it was written, and written.
+// STO-17: a database of every released version is read as it was written, and can be written.
 func TestReleasedDatabases(t *testing.T) {
 	const kept, latest = "testdata/sqlite-*.db", "testdata/sqlite-4.db"
 	scope := storagetest.ScopeOf("shop", "one")
@@ -120,7 +120,7 @@ func TestReleasedDatabases(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, data, 0o600))
 		db := open(t, path, database.Config{})
 		for of, records := range samples.Records {
-			want := records // or the last of two that share a key, in the place of the first
+			want := records // or the last of two records that share a key, in the place of the first
 			if records[2].Key() == records[0].Key() {
 				want = []adk.Record{records[2], records[1]}
 			}
@@ -128,7 +128,7 @@ func TestReleasedDatabases(t *testing.T) {
 			fetched, err := o.Fetch(t.Context(), scope, of)
 			require.NoError(t, err, file)
 			if later := of.Mark() != (adk.Digest{}); later && len(fetched) == 0 {
-				want = nil // the release had no such collection
+				want = nil // this release did not have the collection
 			}
 			assert.Equal(t, storagetest.Digests(want), storagetest.Digests(fetched), "%s in %s", of, file)
 			require.NoError(t, o.Write(t.Context(), scope, of, adk.KindStore, records[0], ""))
@@ -150,7 +150,7 @@ func inSession(id string) session.Delivery {
 	return session.Delivery{Tenant: "shop", Session: "kept", ID: id, Kind: "numbers", Payload: json.RawMessage(`1`)}
 }
 
-// STO-16: tables of another program are told from ours, and nothing is put beside them.
+// STO-16: tables of another program are recognized, and no tables are added to them.
 func TestTablesOfAnotherProgram(t *testing.T) {
 	for table, statements := range map[string][]string{
 		"sessions":         {"create table sessions (cookie text)"},
@@ -165,17 +165,17 @@ func TestTablesOfAnotherProgram(t *testing.T) {
 		assert.Equal(t, []string{table}, tables(t, path))
 	}
 	path := filepath.Join(storagetest.TempDir(t), "a.db")
-	change(t, path, "create table customers (name text)") // whose name is none of ours
+	change(t, path, "create table customers (name text)") // a name that is none of ours
 	require.NoError(t, open(t, path, database.Config{}).Close())
 }
 
-// STO-16: tables of which a later release says that this one must not use them are refused,
-// and not touched; those that it may use it does.
+// STO-16: tables are refused, and not changed, if a later release has marked them as unusable for this
+// one. Tables of a later release without that mark are used.
 func TestTablesOfALaterRelease(t *testing.T) {
 	path := filepath.Join(storagetest.TempDir(t), "a.db")
 	require.NoError(t, open(t, path, database.Config{}).Close())
 	change(t, path, "insert into goose_db_version (version_id, is_applied) values (99, 1)", "alter table records add column later text")
-	for range 2 { // the release before and the later one take turns
+	for range 2 { // the earlier release and the later one take turns
 		db := open(t, path, database.Config{})
 		require.NoError(t, db.Storage().Instructions.Store(t.Context(), storagetest.ScopeOf("shop", "one"), adk.NewTokenizable("Be brief.")))
 		require.NoError(t, db.Close())
@@ -194,7 +194,7 @@ func TestTablesOfALaterRelease(t *testing.T) {
 	assert.Equal(t, sha256.Sum256(before), sha256.Sum256(after))
 }
 
-// STO-16: who says that somebody else migrates gets no tables, and those that are there.
+// STO-16: with NoMigrate no tables are made, and tables that exist are used.
 func TestNoMigrate(t *testing.T) {
 	path := filepath.Join(storagetest.TempDir(t), "a.db")
 	_, err := sqlite.Open(t.Context(), path, database.Config{NoMigrate: true})
@@ -206,8 +206,8 @@ func TestNoMigrate(t *testing.T) {
 	require.NoError(t, open(t, path, database.Config{NoMigrate: true}).Close())
 }
 
-// STO-16: a migration that fails leaves nothing, and one that was cut short before is made
-// again.
+// STO-16: a migration that fails leaves nothing behind, and one that was interrupted is
+// repeated.
 func TestAMigrationThatFails(t *testing.T) {
 	path := filepath.Join(storagetest.TempDir(t), "a.db")
 	change(t, path, "create view records as select 1")
@@ -220,7 +220,7 @@ func TestAMigrationThatFails(t *testing.T) {
 
 var shop = storage.Partition{Tenant: "shop", Session: "one"}
 
-// STO-18: a transaction makes all its changes, or none, together with what is done by hand.
+// STO-18: a transaction makes all its changes or none, including the SQL of its functions.
 func TestTx(t *testing.T) {
 	path := filepath.Join(storagetest.TempDir(t), "a.db")
 	db := open(t, path, database.Config{})
@@ -283,12 +283,12 @@ func TestTx(t *testing.T) {
 	assert.NoError(t, errors.Join(raw.Close(), db.Close()))
 }
 
-// STO-18: a function of the caller's that does not return leaves no transaction open, which would
-// lock out all others, and no file.
+// STO-18: a caller's function that does not return leaves no open transaction, which would block all
+// other writers, and no file.
 func TestTxOfWhatDoesNotReturn(t *testing.T) {
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)
-	t.Setenv("TMP", temporary) // where Windows looks
+	t.Setenv("TMP", temporary) // for Windows
 	path := filepath.Join(storagetest.TempDir(t), "a.db")
 	db := open(t, path, database.Config{})
 	change(t, path, "create table mine (n integer)")
@@ -316,7 +316,7 @@ func TestTxOfWhatDoesNotReturn(t *testing.T) {
 				t.Errorf("%s, %s: it returned", name, what)
 			})
 			wg.Wait()
-			change(t, path, "insert into mine values (2)") // which waits for nobody
+			change(t, path, "insert into mine values (2)") // does not have to wait for a lock
 			left, err := filepath.Glob(filepath.Join(temporary, "adkreplay-body-*"))
 			require.NoError(t, err)
 			assert.Empty(t, left, "%s, %s", name, what)
@@ -342,8 +342,8 @@ func (l leaving) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// STO-14: transactions that touch the same collections in any order do not wait for one
-// another.
+// STO-14: transactions that touch the same
+// collections in different orders do not deadlock.
 func TestTransactionsInEveryOrder(t *testing.T) {
 	db := open(t, filepath.Join(storagetest.TempDir(t), "a.db"), database.Config{})
 	storagetest.InEveryOrder(t, db)

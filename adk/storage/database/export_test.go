@@ -1,6 +1,6 @@
 package database
 
-// What tests ask a database to explain.
+// The statements whose query plans the tests look at.
 const (
 	SelectRecords = selectRecords
 	SelectLast    = selectLast

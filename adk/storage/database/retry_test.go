@@ -12,12 +12,12 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// STO-11: what is busy is tried again five times, 10 ms later and twice as long each time,
-// within the context.
+// STO-11: a busy database is tried again five times, after 10 ms and then after twice as long each
+// time, while the context lasts.
 func TestRetry(t *testing.T) {
 	busy, broken, over := errors.New("database is locked"), errors.New("no such table"), errors.New("closed")
 	for name, c := range map[string]struct {
-		answers []error // the last one for ever
+		answers []error // the last one is repeated
 		want    error
 		calls   int
 		takes   time.Duration

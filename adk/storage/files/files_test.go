@@ -24,7 +24,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/storagetest"
 )
 
-// childVariable tells a copy of this program which directory to open.
+// childVariable tells a child process of this test which directory to open.
 const childVariable = "ADKREPLAY_FILES_CHILD"
 
 func TestMain(m *testing.M) {
@@ -44,7 +44,7 @@ func open(t require.TestingT, dir string, config storage.Config) *files.Dir {
 	return d
 }
 
-// STO-1: files pass the suite of all storages, opened again and broken too.
+// STO-1: the storage in files passes the suite of all storages, also reopened and after faults.
 func TestSuite(t *testing.T) {
 	n, all := 0, &storagetest.Lasting{}
 	dir := storagetest.TempDir(t)
@@ -58,7 +58,7 @@ func TestSuite(t *testing.T) {
 	assert.NoError(t, all.Close())
 }
 
-// STO-1: files give the answers of memory.
+// STO-1: the storage in files gives the same answers as the one in memory.
 func TestAgainstMemory(t *testing.T) {
 	for name, config := range map[string]storage.Config{"usual": {}, "sharing": storagetest.Sharing()} {
 		t.Run(name, func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestAgainstMemory(t *testing.T) {
 	}
 }
 
-// STO-2, STO-12: a record is a file, whose first line is the record's own JSON.
+// STO-2, STO-12: each record is a file, whose first line is the record's own JSON.
 func TestFiles(t *testing.T) {
 	dir := storagetest.TempDir(t)
 	d := open(t, dir, storage.Config{})
@@ -92,7 +92,7 @@ func TestFiles(t *testing.T) {
 	assert.NoError(t, d.Close())
 }
 
-// STO-12: a directory belongs to whoever has opened it, until it is closed.
+// STO-12: a directory can be opened only once until it is closed.
 func TestOneProcess(t *testing.T) {
 	dir := storagetest.TempDir(t)
 	d := open(t, dir, storage.Config{})
@@ -103,7 +103,7 @@ func TestOneProcess(t *testing.T) {
 	require.NoError(t, open(t, dir, storage.Config{}).Close())
 }
 
-// STO-12: what was closed may be another's: it reads and writes nothing, and says why.
+// STO-12: a closed storage reads and writes nothing, since the directory may be another's, and says why.
 func TestClosed(t *testing.T) {
 	d := open(t, storagetest.TempDir(t), storage.Config{})
 	record, err := adk.NewMessage(adk.MessageInit{ID: "m", Role: adk.RoleUser, Content: "text", CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch})
@@ -120,8 +120,8 @@ func TestClosed(t *testing.T) {
 	assert.ErrorContains(t, s.Messages.Delete(t.Context(), scope, record.Key()), "the storage was closed")
 }
 
-// STO-12: what was written and has no name yet is removed by whoever opens the directory
-// next.
+// STO-12: opening a directory removes files that were written and not yet renamed to their
+// final names.
 func TestLeftovers(t *testing.T) {
 	dir := storagetest.TempDir(t)
 	require.NoError(t, open(t, dir, storage.Config{}).Close())
@@ -132,7 +132,7 @@ func TestLeftovers(t *testing.T) {
 	assert.NoError(t, d.Close())
 }
 
-// STO-2: files that somebody changed are found, whatever was changed.
+// STO-2: a file that was changed from outside is detected, whatever was changed.
 func TestChangedFiles(t *testing.T) {
 	for name, change := range map[string]func(file string, data []byte) error{
 		"a byte":    func(file string, data []byte) error { data[30] ^= 1; return os.WriteFile(file, data, 0o600) },
@@ -159,7 +159,7 @@ func TestChangedFiles(t *testing.T) {
 			for _, record := range samples.Records[adk.Messages][:2] {
 				require.NoError(t, d.Storage().Messages.Store(t.Context(), scope, record.(*adk.Message)))
 			}
-			if name != "gone" { // while it is known
+			if name != "gone" { // while it is in the cache
 				require.NoError(t, d.Close())
 				d = open(t, dir, storage.Config{})
 			}
@@ -181,7 +181,7 @@ func renamed(file, position string, key storage.KeyHash) string {
 	return filepath.Join(filepath.Dir(file), fmt.Sprintf("%s-%x.json", position, key))
 }
 
-// What is no directory is an error.
+// Opening what is not a directory is an error.
 func TestOpenFails(t *testing.T) {
 	file := filepath.Join(storagetest.TempDir(t), "a")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
@@ -191,7 +191,7 @@ func TestOpenFails(t *testing.T) {
 	assert.ErrorIs(t, err, adk.E_INVALID_STORAGE_CONFIG)
 }
 
-// More collections than are remembered are listed again, and nothing is forgotten.
+// Collections beyond the size of the cache are listed from disk again, and none is forgotten.
 func TestManySessions(t *testing.T) {
 	d := open(t, storagetest.TempDir(t), storage.Config{Share: map[adk.CollectionName]bool{adk.Instructions: false}})
 	const sessions = 1100
@@ -208,8 +208,8 @@ func TestManySessions(t *testing.T) {
 	assert.NoError(t, d.Close())
 }
 
-// STO-6, STO-12: a process that is killed in the middle of a write has kept all that it was
-// told it had, and its directory is free.
+// STO-6, STO-12: a process that is killed in the middle of a write has kept everything that was confirmed
+// to it, and its directory can be opened.
 func TestKilled(t *testing.T) {
 	dir := storagetest.TempDir(t)
 	kept := storagetest.Kill(t, childVariable+"="+dir)
@@ -218,7 +218,7 @@ func TestKilled(t *testing.T) {
 	assert.NoError(t, d.Close())
 }
 
-// STO-6, STO-19: a file system that is full takes nothing more, and loses nothing.
+// STO-6, STO-19: a full file system accepts nothing more, and loses nothing.
 func TestFullFileSystem(t *testing.T) {
 	dir := storagetest.SmallDisk(t)
 	storagetest.FillDisk(t, dir, func() (storagetest.Opened, adk.Storage) {

@@ -16,7 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/storagetest"
 )
 
-// SES-27: sessions in files pass the suite of all stores.
+// SES-27: the session store in files passes the suite of all stores.
 func TestSessionStore(t *testing.T) {
 	dir, n := storagetest.TempDir(t), 0
 	assert.NoError(t, session.TestStore(func() session.Store {
@@ -27,8 +27,8 @@ func TestSessionStore(t *testing.T) {
 	}))
 }
 
-// SES-10, SES-20, STO-12: who opens the directory again finds sessions and records as they
-// were, and goes on.
+// SES-10, SES-20, STO-12: after the directory is opened again, sessions and records are as they were,
+// and go on.
 func TestSessionsLast(t *testing.T) {
 	dir := storagetest.TempDir(t)
 	d := open(t, dir, storage.Config{})
@@ -64,7 +64,7 @@ func TestSessionsLast(t *testing.T) {
 	require.NoError(t, d.Close())
 }
 
-// STO-2, SES-13: a file that was changed is told when the directory is opened, by its name.
+// STO-2, SES-13: a changed file is reported by its name when the directory is opened.
 func TestCorruptSessions(t *testing.T) {
 	for _, pattern := range []string{"session.json", "values/*", "deliveries/*"} {
 		dir := storagetest.TempDir(t)
@@ -85,8 +85,8 @@ func TestCorruptSessions(t *testing.T) {
 	}
 }
 
-// SES-9, SES-20: where the disk is full, the delivery that it did not take is named and leaves
-// nothing, and where there is room again it counts, as all others do.
+// SES-9, SES-20: when the disk is full, a delivery that was not accepted is named in the error and leaves
+// nothing behind. When there is room again it counts, like all others.
 func TestSessionsOnAFullDisk(t *testing.T) {
 	dir := storagetest.SmallDisk(t)
 	storagetest.FillDiskBySessions(t, dir, func() (storagetest.Opened, adk.Storage, session.Store) {
@@ -95,7 +95,7 @@ func TestSessionsOnAFullDisk(t *testing.T) {
 	})
 }
 
-// SES-23: a fetch behind a write reads as much as the limit of its collection.
+// SES-23: a fetch after a write reads no more than the limit of its collection.
 func TestFetchBehindWrites(t *testing.T) {
 	d, err := files.Open(t.TempDir(), storage.Config{})
 	require.NoError(t, err)

@@ -15,7 +15,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/storage"
 )
 
-// keys are the standing instructions of a place, in order.
+// keys returns the standing instructions of a place, in order.
 func keys(t *testing.T, d *Dir, place storage.Place) (all []string) {
 	rows, err := d.Fetch(t.Context(), place, 0)
 	require.NoError(t, err)
@@ -33,8 +33,8 @@ func storing(t *testing.T, place storage.Place, text string) storage.Change {
 	return change
 }
 
-// STO-6, STO-12: whenever a process ends that makes several changes, whoever opens the
-// directory next finds all of them, or none.
+// STO-6, STO-12: whenever a process ends while it makes several changes, the next process that opens
+// the directory finds all of them, or none.
 func TestCrashes(t *testing.T) {
 	here := storage.Place{Collection: adk.Instructions}
 	there := storage.Place{Partition: storage.Partition{Tenant: "other"}, Collection: adk.Instructions}
@@ -51,7 +51,7 @@ func TestCrashes(t *testing.T) {
 			require.Len(t, steps, len(changes))
 			list, err := json.Marshal(steps)
 			require.NoError(t, err)
-			if done >= -1 { // the list is written, and then has its name
+			if done >= -1 { // the list of steps is written, and then renamed to its name
 				name := filepath.Join(dir, temporaryName, "redo")
 				if done >= 0 {
 					name = filepath.Join(dir, redoName)
@@ -79,8 +79,8 @@ func TestCrashes(t *testing.T) {
 	}
 }
 
-// STO-6: what was decided on and could not be finished is finished before anything else, or
-// the directory says why not.
+// STO-6: changes that were decided but not finished are finished before anything else, or the
+// directory says why they cannot be.
 func TestUnfinishedChanges(t *testing.T) {
 	here := storage.Place{Collection: adk.Instructions}
 	dir := t.TempDir()
@@ -89,7 +89,7 @@ func TestUnfinishedChanges(t *testing.T) {
 	require.NoError(t, d.Write(t.Context(), storing(t, here, "a")))
 	steps, err := d.plan(t.Context(), []storage.Change{storing(t, here, "b"), storing(t, here, "c")})
 	require.NoError(t, err)
-	blocked := filepath.Join(dir, filepath.FromSlash(steps[1].To)) // by a folder, which no file replaces
+	blocked := filepath.Join(dir, filepath.FromSlash(steps[1].To)) // by a directory, which a rename of a file cannot replace
 	require.NoError(t, os.MkdirAll(filepath.Join(blocked, "x"), 0o700))
 	require.NoError(t, d.make(steps))
 	_, err = d.Fetch(t.Context(), here, 0)
@@ -102,8 +102,8 @@ func TestUnfinishedChanges(t *testing.T) {
 	assert.NoError(t, d.Close())
 }
 
-// STO-3: no two names have one folder, on systems that tell no large letters from small ones
-// either, and none leads out of the directory.
+// STO-3: different names get different folders, also where the file system ignores case, and no
+// folder is outside of the directory.
 func TestEscaped(t *testing.T) {
 	long := strings.Repeat("a", 199)
 	seen := map[string]string{}

@@ -24,12 +24,12 @@ func open(t require.TestingT, config storage.Config) adk.Storage {
 	return kept.Storage()
 }
 
-// STO-1: memory passes the suite of all storages.
+// STO-1: the storage in memory passes the suite of all storages.
 func TestSuite(t *testing.T) {
 	assert.NoError(t, fakes.TestStorageWith(func() adk.Storage { return open(t, storage.Config{}) }, storagetest.Suite()))
 }
 
-// STO-1: memory, the model of all others, answers as the storage that only tests have.
+// STO-1: the storage in memory, the model of all others, gives the same answers as fakes.Storage.
 func TestAgainstFakes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		everything := storage.Config{Partition: func(scope adk.Scope) (storage.Partition, error) { return storage.Partition{}, nil }}
@@ -37,7 +37,7 @@ func TestAgainstFakes(t *testing.T) {
 	})
 }
 
-// What is deleted takes no room: a partition without records is forgotten.
+// Deleted records take no memory: a partition without records is forgotten.
 func TestEmptyPlacesAreForgotten(t *testing.T) {
 	kept, err := memory.New(storage.Config{})
 	require.NoError(t, err)
@@ -84,7 +84,7 @@ func ExampleNew() {
 	// known: 1
 }
 
-// SES-23: a fetch behind a write reads as much as the limit of its collection.
+// SES-23: a fetch after a write reads no more than the limit of its collection.
 func TestFetchBehindWrites(t *testing.T) {
 	kept, err := memory.New(storage.Config{})
 	require.NoError(t, err)

@@ -18,8 +18,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/storagetest"
 )
 
-// What a store, and a fetch of 1,000 records, cost beside plain SQL for the same rows: x-plain
-// is to be 1.5 at most. No clock fails it, since what else the machine does counts too.
+// BenchmarkBesidePlainSQL compares a store, and a fetch of 1,000 records, with plain SQL for the same rows.
+// x-plain should be at most 1.5. It fails no test, since other load on the machine counts too.
 func BenchmarkBesidePlainSQL(b *testing.B) {
 	dsn := postgrestest.Database(b)
 	db := open(b, dsn, storage.Config{})
@@ -36,12 +36,12 @@ func BenchmarkBesidePlainSQL(b *testing.B) {
 const (
 	// turnTakes is how long a turn of the benchmark waits for its model.
 	turnTakes = 50 * time.Millisecond
-	// senders deliver at once.
+	// senders is the number of concurrent deliveries.
 	senders = 200
 )
 
-// How many deliveries a host settles that has many at once, beside one after the other: its
-// turns wait for their models, and hold no connection. x-one is to be 10 at least.
+// BenchmarkDeliveries compares concurrent deliveries to a host with deliveries one after the other: turns
+// wait for their models without holding a connection. x-one should be at least 10.
 func BenchmarkDeliveries(b *testing.B) {
 	db := open(b, postgrestest.Database(b), storage.Config{})
 	h := storagetest.SessionHost(b, db.Storage(), db.Sessions(), func(c *session.Config) {

@@ -11,8 +11,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/postgrestest"
 )
 
-// STO-11: what Postgres says of rows that another connection has is busy, and nothing else
-// is.
+// STO-11: the errors of Postgres about rows that another connection holds count as busy, and no
+// other errors do.
 func TestBusy(t *testing.T) {
 	db, err := sql.Open("pgx", postgrestest.Database(t))
 	require.NoError(t, err)

@@ -20,7 +20,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
-// counted is a host that counts its turns, after each of which a function is called.
+// counted is a host that counts its turns, and calls then after each.
 func counted(t *testing.T, dsn string, turns *int, then func(), change ...func(*session.Config)) *session.Host {
 	db := open(t, dsn, storage.Config{})
 	t.Cleanup(func() { assert.NoError(t, db.Close()) })
@@ -39,7 +39,7 @@ func counted(t *testing.T, dsn string, turns *int, then func(), change ...func(*
 	})
 }
 
-// settledOnce holds a session to have one delivery, which counts once.
+// settledOnce checks that a session has one delivery, which counts once.
 func settledOnce(t *testing.T, dsn string, h *session.Host, of string, attempts int) {
 	state, err := h.State(t.Context(), "shop", of)
 	require.NoError(t, err)
@@ -54,8 +54,8 @@ func settledOnce(t *testing.T, dsn string, h *session.Host, of string, attempts 
 	assert.Equal(t, 1, records)
 }
 
-// SES-20, SES-42: a connection that is cut at any round trip of a delivery, before the server
-// has what was sent or after it, loses nothing and makes nothing twice, and costs no turn.
+// SES-20, SES-42: a connection that is cut at any round trip of a delivery, before the server receives
+// the request or after it, loses nothing, does nothing twice, and costs no turn.
 func TestCutConnections(t *testing.T) {
 	dsn := postgrestest.Database(t)
 	p, through := newProxy(t, dsn)
@@ -66,7 +66,7 @@ func TestCutConnections(t *testing.T) {
 			of := fmt.Sprint("trip", at, forwarded)
 			t.Run(of, func(t *testing.T) {
 				p.cutAt(nil)
-				delivered(t, h, "before "+of, "d") // the connection learns the statements
+				delivered(t, h, "before "+of, "d") // so that the connection has prepared its statements
 				turns = 0
 				left := at
 				p.cutAt(func([]pgproto3.FrontendMessage) (bool, bool) {
@@ -74,7 +74,7 @@ func TestCutConnections(t *testing.T) {
 					return left == 0, forwarded
 				})
 				o, err := h.Deliver(t.Context(), number(of, "d"))
-				if at == 1 { // its sender is told
+				if at == 1 { // its sender gets the error
 					require.Error(t, err)
 					assert.Zero(t, turns)
 					o, err = other.Deliver(t.Context(), number(of, "d"))
@@ -89,20 +89,20 @@ func TestCutConnections(t *testing.T) {
 	}
 }
 
-// SES-20, SES-22, SES-25: a server that goes away in the commit and does not come back in time
-// leaves the delivery to other hosts: they run it if it was not made, and tell its outcome if
-// it was.
+// SES-20, SES-22, SES-25: when the server goes away during a commit and does not come back in time, the
+// delivery is left to other hosts: they run it if the commit was not made, and report its
+// outcome if it was.
 func TestServerThatStaysAway(t *testing.T) {
 	thorough.Long(t)
 	dsn := postgrestest.Database(t)
 	p, through := newProxy(t, dsn)
 	turns := 0
-	h := counted(t, through, &turns, nil, func(c *session.Config) { c.Lease = time.Second }) // for which a commit waits
+	h := counted(t, through, &turns, nil, func(c *session.Config) { c.Lease = time.Second }) // how long a commit waits
 	other := counted(t, dsn, &turns, nil)
 	for _, forwarded := range []bool{false, true} {
 		of := fmt.Sprint("away", forwarded)
 		p.cutAt(nil)
-		delivered(t, h, "before "+of, "d") // the connection learns the statements
+		delivered(t, h, "before "+of, "d") // so that the connection has prepared its statements
 		left := 2
 		p.cutAt(func([]pgproto3.FrontendMessage) (bool, bool) {
 			left--
@@ -111,7 +111,7 @@ func TestServerThatStaysAway(t *testing.T) {
 		turns = 0
 		_, err := h.Deliver(t.Context(), number(of, "d"))
 		require.Error(t, err)
-		_, err = plainSQL(t, dsn).Exec("update sessions set lease_until = 1 where id = $1", of) // time passes
+		_, err = plainSQL(t, dsn).Exec("update sessions set lease_until = 1 where id = $1", of) // as if time had passed
 		require.NoError(t, err)
 		_, err = other.Resume(t.Context(), 10)
 		require.NoError(t, err)
@@ -131,15 +131,15 @@ func TestServerThatStaysAway(t *testing.T) {
 	}
 }
 
-// SES-20: a backend that is ended in the middle of a commit has made nothing of it, and the
-// commit is asked for again.
+// SES-20: a backend that is terminated in the middle of a commit has committed nothing, and the
+// commit is repeated.
 func TestBackendLostInTheCommit(t *testing.T) {
 	dsn := postgrestest.Database(t)
 	turns := 0
 	h := counted(t, dsn, &turns, nil)
 	raw := plainSQL(t, dsn)
 	for _, statement := range []string{
-		"create sequence deaths", // which no transaction takes back
+		"create sequence deaths", // which is not rolled back with a transaction
 		`create function dies() returns trigger language plpgsql as $$ begin
 			if nextval('deaths') = 1 then perform pg_terminate_backend(pg_backend_pid()); end if;
 			return new; end $$`,
@@ -156,8 +156,8 @@ func TestBackendLostInTheCommit(t *testing.T) {
 	assert.Equal(t, 2, deaths)
 }
 
-// SES-20: a server that was restarted while a turn ran does not keep it from its commit: the
-// connections that are gone are not taken for ones.
+// SES-20: a server restart during a turn does not prevent the turn's commit: lost connections in the
+// pool are not used.
 func TestServerRestartedInATurn(t *testing.T) {
 	dsn := postgrestest.Database(t)
 	postgrestest.Own(t)

@@ -30,7 +30,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/storagetest"
 )
 
-// childVariable tells a copy of this program which database to open, and its name.
+// childVariable tells a child process of this test which database to open, and the child's name.
 const childVariable = "ADKREPLAY_POSTGRES_CHILD"
 
 func TestMain(m *testing.M) {
@@ -50,7 +50,7 @@ func open(t require.TestingT, dsn string, config storage.Config) *database.DB {
 	return db
 }
 
-// STO-1, STO-13: Postgres passes the suite of all storages, opened again and broken too.
+// STO-1, STO-13: Postgres passes the suite of all storages, also reopened and after faults.
 func TestSuite(t *testing.T) {
 	dsn, config := postgrestest.Database(t), storage.Config{Strict: new(false)}
 	require.NoError(t, open(t, dsn, config).Close())
@@ -74,7 +74,7 @@ func plainSQL(t *testing.T, dsn string) *sql.DB {
 	return raw
 }
 
-// STO-1: Postgres gives the answers of memory.
+// STO-1: Postgres gives the same answers as the storage in memory.
 func TestAgainstMemory(t *testing.T) {
 	for name, config := range map[string]storage.Config{"usual": {Strict: new(false)}, "sharing": storagetest.Sharing()} {
 		t.Run(name, func(t *testing.T) {
@@ -99,8 +99,8 @@ func TestSpool(t *testing.T) {
 	assert.NoError(t, db.Close())
 }
 
-// STO-2, STO-15: who reads the rows with plain SQL finds the record's own JSON, the hash of
-// its key and its digest.
+// STO-2, STO-15: with plain SQL one can read the record's own JSON, the hash of its key and
+// its digest.
 func TestRows(t *testing.T) {
 	dsn := postgrestest.Database(t)
 	db := open(t, dsn, storage.Config{})
@@ -122,7 +122,7 @@ func TestRows(t *testing.T) {
 	assert.NoError(t, db.Close())
 }
 
-// STO-2: rows that somebody changed are found, whatever was changed.
+// STO-2: a row that was changed from outside is detected, whatever was changed.
 func TestChangedRows(t *testing.T) {
 	dsn := postgrestest.Database(t)
 	db, raw := open(t, dsn, storage.Config{}), plainSQL(t, dsn)
@@ -140,8 +140,8 @@ func TestChangedRows(t *testing.T) {
 	assert.NoError(t, db.Close())
 }
 
-// STO-16: tables of which a later release says that this one must not use them are refused,
-// and those that are not to be migrated are.
+// STO-16: tables that a later release has marked as unusable for this one are refused. So are missing
+// tables with NoMigrate.
 func TestVersions(t *testing.T) {
 	dsn := postgrestest.Database(t)
 	_, err := postgres.Open(t.Context(), dsn, database.Config{NoMigrate: true})
@@ -160,8 +160,8 @@ func TestVersions(t *testing.T) {
 	assert.ErrorIs(t, err, adk.E_STORAGE_SCHEMA)
 }
 
-// STO-14: transactions that touch the same collections in any order do not wait for one
-// another, and nobody has to be asked again.
+// STO-14: transactions that touch the same collections in different orders do not deadlock, and none
+// has to be repeated.
 func TestTransactionsInEveryOrder(t *testing.T) {
 	dsn := postgrestest.Database(t)
 	db := open(t, dsn, storage.Config{})
@@ -172,8 +172,8 @@ func TestTransactionsInEveryOrder(t *testing.T) {
 	assert.Zero(t, deadlocks)
 }
 
-// child opens a database, at the same time as others, and keeps records under keys of its
-// own and under one of all.
+// child opens a database, concurrently with other processes, and stores records under its own keys
+// and under one key that all share.
 func child(dsn, name string) error {
 	db, err := postgres.Open(context.Background(), dsn, database.Config{})
 	if err != nil {
@@ -182,8 +182,8 @@ func child(dsn, name string) error {
 	return errors.Join(storagetest.KeepBesideOthers(db.Storage(), name), db.Close())
 }
 
-// STO-11, STO-16: processes that open a new database at the same moment make its tables
-// once, and none loses what it keeps.
+// STO-11, STO-16: processes that open a new database at the same moment make its tables once, and none
+// of them loses a record.
 func TestProcesses(t *testing.T) {
 	dsn := postgrestest.Database(t)
 	storagetest.Processes(t, func(name string) string { return childVariable + "=" + dsn + "|" + name })
@@ -192,8 +192,8 @@ func TestProcesses(t *testing.T) {
 	assert.NoError(t, db.Close())
 }
 
-// STO-6: a context that ends while a write waits for another one ends it with its cause, and
-// nothing of it is there.
+// STO-6: when the context ends while a write waits for another write, the write ends with the context's
+// cause and has changed nothing.
 func TestCancelledWhileWaiting(t *testing.T) {
 	dsn, scope := postgrestest.Database(t), storagetest.ScopeOf("shop", "one")
 	db := open(t, dsn, storage.Config{})
@@ -222,8 +222,8 @@ func TestCancelledWhileWaiting(t *testing.T) {
 	assert.NoError(t, db.Close())
 }
 
-// STO-6: a server that is gone in the middle of writes has kept all that it said it had, and
-// who was open goes on when it is back.
+// STO-6: a server that goes away in the middle of writes has kept everything that it confirmed, and an
+// open storage goes on when the server is back.
 func TestServerGoesAway(t *testing.T) {
 	dsn, scope := postgrestest.Database(t), storagetest.ScopeOf("shop", "one")
 	postgrestest.Own(t)
@@ -269,7 +269,7 @@ func TestServerGoesAway(t *testing.T) {
 	assert.NoError(t, db.Close())
 }
 
-// A server that is not there, or a DSN that is none, is an error that says no password.
+// A server that cannot be reached, or an invalid DSN, gives an error without the password.
 func TestNoServer(t *testing.T) {
 	for _, dsn := range []string{"host=/nowhere user=agent password=secret", "postgres://agent:secret@[::1", "port=secret"} {
 		_, err := postgres.Open(t.Context(), dsn, database.Config{})

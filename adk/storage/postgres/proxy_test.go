@@ -13,19 +13,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// proxy stands between a storage and its server.
+// proxy is between a storage and its server.
 type proxy struct {
 	t      *testing.T
 	server *pgx.ConnConfig
 
 	mu    sync.Mutex
 	trips int
-	// cut reports whether the connection ends where the client waits for an answer; what it
-	// has sent has reached the server if that is sent.
+	// cut reports whether to cut the connection when the client waits for an answer, and whether
+	// the server still receives what the client has sent.
 	cut func(sent []pgproto3.FrontendMessage) (ok, forwarded bool)
 }
 
-// newProxy gives the DSN under which a proxy listens.
+// newProxy returns a proxy and the DSN under which it listens.
 func newProxy(t *testing.T, dsn string) (*proxy, string) {
 	config, err := pgx.ParseConfig(dsn)
 	require.NoError(t, err)
@@ -47,7 +47,7 @@ func newProxy(t *testing.T, dsn string) (*proxy, string) {
 	return p, fmt.Sprintf("host=%s user=%s password='%s' dbname=%s sslmode=disable", dir, config.User, config.Password, config.Database)
 }
 
-// serve joins a client with a connection of its own to the server.
+// serve connects a client with its own connection to the server.
 func (p *proxy) serve(client net.Conn) {
 	defer client.Close()
 	network, address := pgconnAddress(p.server)
@@ -70,7 +70,7 @@ func (p *proxy) serve(client net.Conn) {
 		}
 		cut, forwarded := p.count(sent)
 		if cut {
-			answers.end() // before the server can answer what is forwarded
+			answers.end() // before the server can answer the forwarded messages
 		}
 		if !cut || forwarded {
 			if send(server, sent...) != nil {
@@ -78,8 +78,8 @@ func (p *proxy) serve(client net.Conn) {
 			}
 		}
 		if cut {
-			// The server does what it has and then sees that nobody is there: the client is told
-			// of nothing before that is done.
+			// The server handles what it has received and then sees that the client has gone. The
+			// client sees nothing until that is done.
 			if server.(interface{ CloseWrite() error }).CloseWrite() == nil {
 				<-answers.done
 			}
@@ -88,15 +88,15 @@ func (p *proxy) serve(client net.Conn) {
 	}
 }
 
-// answering passes on what a server answers, until a connection is cut.
+// answering copies the server's answers to the client, until the connection is cut.
 type answering struct {
-	done chan struct{} // closed when the server says no more
+	done chan struct{} // closed when the server sends no more
 
 	mu  sync.Mutex
 	cut bool
 }
 
-// end lets no byte that comes later reach the client.
+// end prevents later bytes from reaching the client.
 func (a *answering) end() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -124,12 +124,12 @@ func (a *answering) pass(client net.Conn, bytes []byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.cut {
-		client.Write(bytes) // a client that left is seen where it is read from
+		client.Write(bytes) // that a client has left is noticed when reading from it
 	}
 }
 
-// trip is what a client sends before it waits for an answer, as bytes that messages share no
-// more.
+// trip returns what a client sends before it waits for an answer, in messages that share no
+// bytes.
 func trip(backend *pgproto3.Backend) (sent []pgproto3.FrontendMessage, err error) {
 	for {
 		m, err := backend.Receive()
@@ -148,7 +148,7 @@ func trip(backend *pgproto3.Backend) (sent []pgproto3.FrontendMessage, err error
 	}
 }
 
-// kept is a message whose bytes nobody writes over.
+// kept is a message whose bytes are not overwritten.
 type kept struct {
 	pgproto3.FrontendMessage
 	bytes []byte
@@ -185,7 +185,7 @@ func (p *proxy) count(sent []pgproto3.FrontendMessage) (cut, forwarded bool) {
 	return p.cut(sent)
 }
 
-// during gives how many round trips f makes.
+// during returns the number of round trips that f makes.
 func (p *proxy) during(f func()) int {
 	p.mu.Lock()
 	before := p.trips
@@ -196,7 +196,7 @@ func (p *proxy) during(f func()) int {
 	return p.trips - before
 }
 
-// cutAt has connections cut, until that was so or for ever.
+// cutAt sets which connections are cut; nil cuts none.
 func (p *proxy) cutAt(cut func(sent []pgproto3.FrontendMessage) (ok, forwarded bool)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/storagetest"
 )
 
-// SES-42: a connection that rests is quiet, also while somebody reads from it; one that has
-// something to say, or is closed, is not.
+// SES-42: an idle connection is quiet, also while another goroutine reads from it. A connection with
+// unread data, or a closed one, is not.
 func TestQuietConnections(t *testing.T) {
 	listener, err := net.Listen("unix", filepath.Join(storagetest.TempDir(t), "s"))
 	require.NoError(t, err)
@@ -34,7 +34,7 @@ func TestQuietConnections(t *testing.T) {
 		read <- err
 	}()
 	<-reading
-	for range 1000 { // whether it has come to the read or not
+	for range 1000 { // whether the goroutine has begun to read or not
 		require.True(t, isQuiet(client))
 	}
 	_, err = server.Write([]byte("a"))

@@ -27,9 +27,9 @@ func number(of, id string) session.Delivery {
 	return session.Delivery{Tenant: "shop", Session: of, ID: id, Kind: "numbers", Payload: json.RawMessage("1")}
 }
 
-// SES-42: a delivery waits for the database three times, and twice where nobody is to be
-// told of it, however much its turn has set and stored: its start, its commit, and that it was
-// told.
+// SES-42: a delivery waits for the database three times, for its start, its commit and the mark that Notify
+// was called, however much its turn sets and stores. Without Notify it waits
+// twice.
 func TestRoundTripsOfADelivery(t *testing.T) {
 	p, dsn := newProxy(t, postgrestest.Database(t))
 	db := open(t, dsn, storage.Config{})
@@ -43,7 +43,7 @@ func TestRoundTripsOfADelivery(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			h := storagetest.SessionHost(t, db.Storage(), db.Sessions(), func(c *session.Config) { c.Notify = notify })
-			for i := range 3 { // the connection learns the statements
+			for i := range 3 { // so that the connection has prepared its statements
 				delivered(t, h, name+"first", fmt.Sprint(i))
 			}
 			for i := range 3 {

@@ -15,14 +15,14 @@ import (
 	"github.com/adkreplay/adkreplay/internal/storagetest"
 )
 
-// SES-27: sessions on Postgres pass the suite of all stores.
+// SES-27: the session store on Postgres passes the suite of all stores.
 func TestSessionStore(t *testing.T) {
 	db := open(t, postgrestest.Database(t), storage.Config{})
 	assert.NoError(t, session.TestStore(db.Sessions))
 	assert.NoError(t, db.Close())
 }
 
-// SES-10, SES-11, SES-12, SES-20: hosts with connections of their own settle each delivery
+// SES-10, SES-11, SES-12, SES-20: two hosts with separate connections settle each delivery
 // once.
 func TestHostsOfOneDatabase(t *testing.T) {
 	dsn := postgrestest.Database(t)
@@ -39,10 +39,10 @@ func TestTwoReleases(t *testing.T) {
 	assert.NoError(t, db.Close())
 }
 
-// SES-12, SES-26: a turn holds no connection while it runs: a host has twenty times as many
-// under way as connections.
+// SES-12, SES-26: a turn holds no connection while it runs: a host runs twenty times as many turns at once
+// as it has connections.
 func TestTurnsHoldNoConnection(t *testing.T) {
-	const many = 20 * 10 // connections
+	const many = 20 * 10 // twenty times the number of connections
 	db := open(t, postgrestest.Database(t), storage.Config{})
 	var running sync.WaitGroup
 	running.Add(many)
@@ -65,7 +65,7 @@ func TestTurnsHoldNoConnection(t *testing.T) {
 	assert.NoError(t, db.Close())
 }
 
-// SES-11: nobody waits for a lease that a clock gave which has run back.
+// SES-11: no host waits for a lease from a clock that was set back since.
 func TestClockThatRanBack(t *testing.T) {
 	dsn := postgrestest.Database(t)
 	db, raw := open(t, dsn, storage.Config{}), plainSQL(t, dsn)
@@ -76,7 +76,7 @@ func TestClockThatRanBack(t *testing.T) {
 	assert.NoError(t, db.Close())
 }
 
-// SES-23: a fetch behind a write reads as much as the limit of its collection.
+// SES-23: a fetch after a write reads no more than the limit of its collection.
 func TestFetchBehindWrites(t *testing.T) {
 	db := open(t, postgrestest.Database(t), storage.Config{})
 	storagetest.FetchBehindWrites(t, db, db.Sessions())

@@ -12,8 +12,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/storagetest"
 )
 
-// STO-11: what SQLite says of a file that another connection writes is busy, and nothing
-// else is.
+// STO-11: the errors of SQLite about a file that another connection writes count as busy, and no
+// other errors do.
 func TestBusy(t *testing.T) {
 	path := filepath.Join(storagetest.TempDir(t), "a.db")
 	one, err := sql.Open("sqlite", path+"?_txlock=immediate")

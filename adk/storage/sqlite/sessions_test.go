@@ -21,15 +21,15 @@ import (
 	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
-// SES-27: sessions on SQLite pass the suite of all stores.
+// SES-27: the session store on SQLite passes the suite of all stores.
 func TestSessionStore(t *testing.T) {
 	db := open(t, filepath.Join(storagetest.TempDir(t), "a.db"), storage.Config{})
 	assert.NoError(t, session.TestStore(db.Sessions))
 	assert.NoError(t, db.Close())
 }
 
-// SES-10, SES-11, SES-12, SES-20: two hosts, each with the file open for itself, settle each
-// delivery once.
+// SES-10, SES-11, SES-12, SES-20: two hosts that have each opened the file settle each delivery
+// once.
 func TestHostsOfOneFile(t *testing.T) {
 	path := filepath.Join(storagetest.TempDir(t), "a.db")
 	one, other := open(t, path, storage.Config{}), open(t, path, storage.Config{})
@@ -38,8 +38,8 @@ func TestHostsOfOneFile(t *testing.T) {
 	assert.NoError(t, other.Close())
 }
 
-// SES-20: a record that the database refuses leaves the delivery, the values and the revision
-// as they were.
+// SES-20: when the database refuses a record, the delivery, the values and the revision stay as they
+// were.
 func TestCommitWithARefusedRecord(t *testing.T) {
 	thorough.Long(t)
 	path := filepath.Join(storagetest.TempDir(t), "a.db")
@@ -70,8 +70,8 @@ func TestTwoReleases(t *testing.T) {
 	assert.NoError(t, db.Close())
 }
 
-// SES-20: a disk that is full when a turn commits keeps nothing of it; when there is room
-// again, the delivery is run again, once.
+// SES-20: when the disk is full at a turn's commit, nothing of the turn is kept. When there is room
+// again, the delivery runs again, once.
 func TestFullDiskAtTheCommit(t *testing.T) {
 	thorough.Long(t)
 	dir := storagetest.SmallDisk(t)
@@ -100,7 +100,7 @@ func TestFullDiskAtTheCommit(t *testing.T) {
 	require.NoError(t, err)
 	assert.Zero(t, state.Revision)
 	assert.Empty(t, state.Keys)
-	_, err = plainSQL(t, filepath.Join(dir, "a.db")).Exec("update sessions set lease_until = 1") // time passes
+	_, err = plainSQL(t, filepath.Join(dir, "a.db")).Exec("update sessions set lease_until = 1") // as if time had passed
 	require.NoError(t, err)
 	o, err := h.Deliver(t.Context(), d)
 	require.NoError(t, err)
@@ -109,7 +109,7 @@ func TestFullDiskAtTheCommit(t *testing.T) {
 	assert.NoError(t, db.Close())
 }
 
-// SES-20, STO-11: a commit waits for who writes the file, and is made when that has ended.
+// SES-20, STO-11: a commit waits for another writer of the file, and is made when that one has ended.
 func TestCommitWhileOthersWrite(t *testing.T) {
 	path := filepath.Join(storagetest.TempDir(t), "a.db")
 	db, raw := open(t, path, storage.Config{}), plainSQL(t, path)
@@ -136,7 +136,7 @@ func TestCommitWhileOthersWrite(t *testing.T) {
 	assert.NoError(t, db.Close())
 }
 
-// announced is a store that says when it is asked for a commit.
+// announced is a store that announces each commit.
 type announced struct {
 	session.Store
 	commits chan struct{}
@@ -147,8 +147,8 @@ func (a announced) Commit(ctx context.Context, c session.Claim, change session.C
 	return a.Store.Commit(ctx, c, change)
 }
 
-// STO-2, SES-13: rows of a session that somebody changed keep its next delivery from being run,
-// which waits as it was accepted, and the error says what was changed; nothing waits for ever.
+// STO-2, SES-13: when rows of a session were changed from outside, its next delivery does not run and
+// stays accepted. The error says what was changed, and nothing waits for ever.
 func TestChangedSessionRows(t *testing.T) {
 	for _, c := range []struct {
 		change string
@@ -192,8 +192,8 @@ func TestChangedSessionRows(t *testing.T) {
 	}
 }
 
-// SES-9, SES-20: where the disk is full, the delivery that it did not take is named and leaves
-// nothing, and where there is room again it counts, as all others do.
+// SES-9, SES-20: when the disk is full, a delivery that was not accepted is named in the error and leaves
+// nothing behind. When there is room again it counts, like all others.
 func TestSessionsOnAFullDisk(t *testing.T) {
 	thorough.Long(t)
 	dir := storagetest.SmallDisk(t)
@@ -203,8 +203,8 @@ func TestSessionsOnAFullDisk(t *testing.T) {
 	})
 }
 
-// SES-11, SES-12: a thousand deliveries to a thousand sessions at once wait for one another at
-// the file, and none fails.
+// SES-11, SES-12: a thousand concurrent deliveries to a thousand sessions wait for one another at the
+// file, and none fails.
 func TestManyDeliveriesAtOnce(t *testing.T) {
 	thorough.Long(t)
 	many := thorough.Of(1000, 1000, 100)
@@ -226,7 +226,7 @@ func TestManyDeliveriesAtOnce(t *testing.T) {
 	assert.NoError(t, db.Close())
 }
 
-// SES-11: nobody waits for a lease that a clock gave which has run back.
+// SES-11: no host waits for a lease from a clock that was set back since.
 func TestClockThatRanBack(t *testing.T) {
 	path := filepath.Join(storagetest.TempDir(t), "a.db")
 	db, raw := open(t, path, storage.Config{}), plainSQL(t, path)
@@ -237,7 +237,7 @@ func TestClockThatRanBack(t *testing.T) {
 	assert.NoError(t, db.Close())
 }
 
-// SES-23: a fetch behind a write reads as much as the limit of its collection.
+// SES-23: a fetch after a write reads no more than the limit of its collection.
 func TestFetchBehindWrites(t *testing.T) {
 	db := open(t, filepath.Join(storagetest.TempDir(t), "a.db"), storage.Config{})
 	storagetest.FetchBehindWrites(t, db, db.Sessions())

@@ -28,7 +28,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/storagetest"
 )
 
-// childVariable tells a copy of this program which file to open, and its name.
+// childVariable tells a child process of this test which file to open, and the child's name.
 const childVariable = "ADKREPLAY_SQLITE_CHILD"
 
 func TestMain(m *testing.M) {
@@ -47,7 +47,7 @@ func open(t require.TestingT, path string, config storage.Config) *database.DB {
 	return db
 }
 
-// STO-1: SQLite passes the suite of all storages, opened again and broken too.
+// STO-1: SQLite passes the suite of all storages, also reopened and after faults.
 func TestSuite(t *testing.T) {
 	config, path := storage.Config{Strict: new(false)}, filepath.Join(storagetest.TempDir(t), "a.db")
 	require.NoError(t, open(t, path, config).Close())
@@ -64,7 +64,7 @@ func TestSuite(t *testing.T) {
 	assert.NoError(t, all.Close())
 }
 
-// STO-1: SQLite gives the answers of memory.
+// STO-1: SQLite gives the same answers as the storage in memory.
 func TestAgainstMemory(t *testing.T) {
 	for name, config := range map[string]storage.Config{"usual": {Strict: new(false)}, "sharing": storagetest.Sharing()} {
 		t.Run(name, func(t *testing.T) {
@@ -77,8 +77,8 @@ func TestAgainstMemory(t *testing.T) {
 	}
 }
 
-// STO-2, STO-15: who reads the rows with plain SQL finds the record's own JSON, the hash of
-// its key and its digest.
+// STO-2, STO-15: with plain SQL one can read the record's own JSON, the hash of its key and
+// its digest.
 func TestRows(t *testing.T) {
 	path, of := filepath.Join(storagetest.TempDir(t), "a.db"), adk.Messages
 	db := open(t, path, storage.Config{})
@@ -108,7 +108,7 @@ func plainSQL(t *testing.T, path string) *sql.DB {
 	return raw
 }
 
-// STO-2: rows that somebody changed are found, whatever was changed; others' are given.
+// STO-2: a row that was changed from outside is detected, whatever was changed. Other rows can still be deleted.
 func TestChangedRows(t *testing.T) {
 	for _, change := range []string{
 		"update records set body = cast(replace(cast(body as text), 'one', 'two') as blob) where pos = 1",
@@ -135,8 +135,8 @@ func TestChangedRows(t *testing.T) {
 	}
 }
 
-// What is no path of a file, no database, or another program's, is an error, and is left as
-// it was.
+// A path that names no file, a file that is not a database, or another program's database gives an
+// error, and the file stays unchanged.
 func TestFilesThatAreNone(t *testing.T) {
 	dir := storagetest.TempDir(t)
 	text := filepath.Join(dir, "a.txt")
@@ -157,7 +157,7 @@ func hashOf(t *testing.T, path string) string {
 	return fmt.Sprintf("%x", sha256.Sum256(data))
 }
 
-// The path is a file's name, whatever it looks like, and the file is its user's alone.
+// A path is used as a file name, whatever characters it has, and only its user can read the file.
 func TestPaths(t *testing.T) {
 	dir := storagetest.TempDir(t)
 	for _, name := range []string{"a b.db", "a?mode=memory", "a#b.db", "100%.db", "%41.db", "é🎉.db", "a&b=c;d", "file:x"} {
@@ -176,14 +176,14 @@ func TestPaths(t *testing.T) {
 	assert.Len(t, entries, 16, "a database and a lock for each")
 }
 
-// STO-3: a database is strict unless told otherwise.
+// STO-3: a database is strict by default.
 func TestStrict(t *testing.T) {
 	db := open(t, filepath.Join(storagetest.TempDir(t), "a.db"), storage.Config{})
 	assert.ErrorIs(t, db.Storage().Instructions.Store(t.Context(), adk.Scope{}, adk.NewTokenizable("x")), adk.E_STORAGE_PARTITION)
 	assert.NoError(t, db.Close())
 }
 
-// STO-14: what is written is on the disk, and others read meanwhile.
+// STO-14: a write is on the disk when it returns, and readers can read during writes.
 func TestPragmas(t *testing.T) {
 	db := open(t, filepath.Join(storagetest.TempDir(t), "a.db"), storage.Config{})
 	require.NoError(t, db.Tx(t.Context(), func(w *database.Writes) error {
@@ -206,11 +206,11 @@ func said(id, text string) *adk.Message {
 	return samples.Must(adk.NewMessage(adk.MessageInit{ID: id, Role: adk.RoleUser, Content: text, CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch}))
 }
 
-// What was deleted, or written over, is in no file when the last process has closed it.
+// Deleted or overwritten data is in no file after the last process has closed the database.
 func TestDeletedBytes(t *testing.T) {
 	dir, scope := storagetest.TempDir(t), storagetest.ScopeOf("shop", "one")
 	db := open(t, filepath.Join(dir, "a.db"), storage.Config{})
-	long := strings.Repeat("the secret word ", 1000) // which takes pages of its own
+	long := strings.Repeat("the secret word ", 1000) // long enough for pages of its own
 	for i, text := range []string{"the secret word", long, "the secret word again"} {
 		require.NoError(t, db.Storage().Messages.Store(t.Context(), scope, said(fmt.Sprint("m", i), text)))
 	}
@@ -228,7 +228,7 @@ func TestDeletedBytes(t *testing.T) {
 	}
 }
 
-// STO-6: a disk that is full takes nothing more, and loses nothing.
+// STO-6: a full disk accepts nothing more, and loses nothing.
 func TestFullDisk(t *testing.T) {
 	path, scope := filepath.Join(storagetest.TempDir(t), "a.db"), storagetest.ScopeOf("shop", "one")
 	require.NoError(t, open(t, path, storage.Config{}).Close())
@@ -254,7 +254,7 @@ func TestFullDisk(t *testing.T) {
 	assert.NoError(t, db.Close())
 }
 
-// STO-6, STO-19: so it is where the file system is full.
+// STO-6, STO-19: the same holds for a full file system.
 func TestFullFileSystem(t *testing.T) {
 	dir := storagetest.SmallDisk(t)
 	storagetest.FillDisk(t, dir, func() (storagetest.Opened, adk.Storage) {
@@ -263,8 +263,8 @@ func TestFullFileSystem(t *testing.T) {
 	})
 }
 
-// child opens a database, at the same time as others, and keeps records under keys of its
-// own and under one of all.
+// child opens a database, concurrently with other processes, and stores records under its own keys
+// and under one key that all share.
 func child(path, name string) error {
 	db, err := sqlite.Open(context.Background(), path, database.Config{})
 	if err != nil {
@@ -276,8 +276,8 @@ func child(path, name string) error {
 	return errors.Join(storagetest.KeepBesideOthers(db.Storage(), name), db.Close())
 }
 
-// STO-11, STO-16: processes that open a new file at the same moment make its tables once,
-// and none loses what it keeps.
+// STO-11, STO-16: processes that open a new file at the same moment make its tables once, and none
+// of them loses a record.
 func TestProcesses(t *testing.T) {
 	path := filepath.Join(storagetest.TempDir(t), "a.db")
 	storagetest.Processes(t, func(name string) string { return childVariable + "=" + path + "|" + name })
@@ -286,8 +286,8 @@ func TestProcesses(t *testing.T) {
 	assert.NoError(t, db.Close())
 }
 
-// STO-6: a process that is killed in the middle of a write has kept all that it was told it
-// had.
+// STO-6: a process that is killed in the middle of a write has kept everything that was confirmed
+// to it.
 func TestKilled(t *testing.T) {
 	path := filepath.Join(storagetest.TempDir(t), "a.db")
 	kept := storagetest.Kill(t, childVariable+"="+path+"|killed")

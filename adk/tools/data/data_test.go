@@ -14,7 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/allocs"
 )
 
-// flat is JSON on one line: what answers print over several.
+// flat indents JSON that a case holds on one line, as tools print it.
 func flat(want string) string {
 	var out strings.Builder
 	if strings.ContainsAny(want, "…") || !json.Valid([]byte(want)) {
@@ -28,7 +28,7 @@ func flat(want string) string {
 
 const fruits = `[{"name":"apple","price":1.5,"qty":10},{"name":"banana","price":0.5,"qty":20},{"name":"cherry","price":3,"qty":5}]`
 
-// BAT-2, BAT-5: chains of operations.
+// BAT-2, BAT-5: chains of operations on JSON.
 func TestJSONTransform(t *testing.T) {
 	var cases []trial.Case
 	for _, c := range []struct{ id, data, operations, want string }{
@@ -57,7 +57,7 @@ func TestJSONTransform(t *testing.T) {
 	trial.Check(t, data.JSONTransform(), append(cases, trial.Case{"no op", `{"data":"[]","operations":[{}]}`, trial.ARGS}, trial.Case{"no list", `{"data":"[]","operations":{"op":"count"}}`, trial.ARGS}))
 }
 
-// BAT-5: sets.
+// BAT-5: operations on sets.
 func TestSetOperations(t *testing.T) {
 	sets := func(a, b, operation string, more ...any) string {
 		return trial.Object(append([]any{"data_a", a, "data_b", b, "operation", operation}, more...)...)
@@ -71,7 +71,7 @@ func TestSetOperations(t *testing.T) {
 	})
 }
 
-// BAT-1, BAT-2: tables, JSON and lists.
+// BAT-1, BAT-2: rows as tables, JSON and lists.
 func TestFormatTable(t *testing.T) {
 	rows := func(data, format string, more ...any) string {
 		return trial.Object(append([]any{"data", data, "format", format}, more...)...)
@@ -93,7 +93,7 @@ func TestFormatTable(t *testing.T) {
 	})
 }
 
-// BAT-1: forms of texts.
+// BAT-1: which texts have a valid format.
 func TestValidateFormat(t *testing.T) {
 	var cases []trial.Case
 	for format, texts := range map[string][2][]string{
@@ -113,7 +113,7 @@ func TestValidateFormat(t *testing.T) {
 	trial.Check(t, data.ValidateFormat(), append(cases, trial.Case{"B-109", `{"value":"x","format":"mystery"}`, trial.ARGS}))
 }
 
-// BAT-3, BAT-5: numbers of locales, from a table of our own.
+// BAT-3, BAT-5: numbers are formatted by locale, from a table in the package.
 func TestFormatNumber(t *testing.T) {
 	number := func(value float64, more ...any) string {
 		return trial.Object(append([]any{"value", value}, more...)...)
@@ -130,8 +130,8 @@ func TestFormatNumber(t *testing.T) {
 	})
 }
 
-// BAT-4: JSON of the largest argument that nests as deep as it may is refused, and not
-// written first: that would be hundreds of times the argument.
+// BAT-4: JSON of the maximum size and depth is refused before it is written, since its indented form
+// would be hundreds of times as large as the argument.
 func TestDeepAnswersAreNotWritten(t *testing.T) {
 	allocs.Countable(t)
 	deep := "[" + strings.Repeat(strings.Repeat("[", 90)+strings.Repeat("]", 90)+",", 5_500) + "1]"

@@ -8,7 +8,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/tools/misc"
 )
 
-// BAT-1: contrast after WCAG 2.1.
+// BAT-1: contrast as WCAG 2.1 defines it.
 func TestColorContrast(t *testing.T) {
 	pair := func(front, back string) string { return trial.Object("foreground", front, "background", back) }
 	trial.Check(t, misc.ColorContrast(), []trial.Case{
@@ -29,7 +29,7 @@ func TestColorContrast(t *testing.T) {
 	})
 }
 
-// BAT-5: values and records.
+// BAT-5: comparing values and records.
 func TestCompare(t *testing.T) {
 	two := func(a, b any, more ...any) string { return trial.Object(append([]any{"a", a, "b", b}, more...)...) }
 	trial.Check(t, misc.CompareValues(), []trial.Case{
@@ -45,7 +45,7 @@ func TestCompare(t *testing.T) {
 	})
 }
 
-// BAT-1: places on the earth.
+// BAT-1: distances between places on the earth.
 func TestGeo(t *testing.T) {
 	distance := func(a ...float64) string { return trial.Object("lat1", a[0], "lon1", a[1], "lat2", a[2], "lon2", a[3]) }
 	trial.Check(t, misc.GeoDistance(), []trial.Case{

@@ -15,8 +15,8 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// conversation runs calls one after the other in one dispatch, each a tool's name and
-// the JSON of its arguments, and gives the answers.
+// conversation executes calls one after the other in one dispatch and returns the answers. A call is a
+// tool's name and the JSON of its arguments.
 func conversation(t *testing.T, storage adk.Storage, tools []*adk.Tool, calls ...string) (answers []string) {
 	t.Helper()
 	registry, err := adk.NewRegistry(tools...)
@@ -48,7 +48,7 @@ func fits(t *testing.T, answers []string, want ...string) {
 	}
 }
 
-// BAT-8: memories are kept, changed in part, and forgotten.
+// BAT-8: memories are stored, updated in part, and deleted.
 func TestMemory(t *testing.T) {
 	answers := conversation(t, fakes.NewStorage().Storage(), native.Memory(),
 		"list_memories", `{}`, // B-197
@@ -72,7 +72,7 @@ func TestMemory(t *testing.T) {
 	assert.NotContains(t, answers[9], "coffee")
 }
 
-// BAT-8: retrievables, whose tier has to be said.
+// BAT-8: retrievables, whose trust tier has to be given.
 func TestRetrievables(t *testing.T) {
 	answers := conversation(t, fakes.NewStorage().Storage(), native.Retrievables(),
 		"store_retrievable", `{"content":"a page","trustTier":"third-party-public","source":"https://example.org","kind":"page","score":0.5,"id":"r1"}`, // B-202
@@ -90,7 +90,7 @@ func TestRetrievables(t *testing.T) {
 	fits(t, narrow, `E_INVALID_TOOL_ARGS…`)
 }
 
-// BAT-8: standing instructions, by their text.
+// BAT-8: standing instructions are identified by their text.
 func TestInstructions(t *testing.T) {
 	fits(t, conversation(t, fakes.NewStorage().Storage(), native.Instructions(),
 		"add_standing_instruction", `{"content":"be short"}`, "add_standing_instruction", `{"content":"be short"}`, "add_standing_instruction", `{"content":""}`, "list_standing_instructions", `{}`, // B-206
@@ -98,8 +98,8 @@ func TestInstructions(t *testing.T) {
 		`…"be short"…`, `…"be short"…`, `E_INVALID_TOOL_ARGS…`, "[\n  \"be short\"\n]", `…"ok": true…`, `…"ok": true…`, `[]`)
 }
 
-// BAT-2: what the storage refuses is an answer; an abort, and the end of the context,
-// pass through.
+// BAT-2: a refusal of the storage becomes the tool's answer. An abort, and the end of the context,
+// are returned as errors.
 func TestStorageFailures(t *testing.T) {
 	failing := func(err error) adk.Storage {
 		storage := fakes.NewStorage().Storage()
@@ -123,7 +123,7 @@ func TestStorageFailures(t *testing.T) {
 	assert.ErrorContains(t, err, "broken off")
 }
 
-// failingMemories fail at everything.
+// failingMemories is a collection whose obligations all fail.
 type failingMemories struct{ err error }
 
 func (f failingMemories) Fetch(context.Context, adk.Scope) ([]*adk.Memory, error) { return nil, f.err }
@@ -131,7 +131,7 @@ func (f failingMemories) Store(context.Context, adk.Scope, *adk.Memory) error   
 func (f failingMemories) Mutate(context.Context, adk.Scope, *adk.Memory) error    { return f.err }
 func (f failingMemories) Delete(context.Context, adk.Scope, string) error         { return f.err }
 
-// BAT-1: the tools of a kind, in order.
+// BAT-1: the names of the native tools, in order.
 func TestNames(t *testing.T) {
 	var names []string
 	for _, tool := range native.All() {

@@ -10,8 +10,8 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// The usual expression takes less than 20 µs beyond what the engine takes to execute a tool
-// that does nothing.
+// BenchmarkCalculate: a usual expression takes less than 20 µs beyond what the engine takes to
+// execute a tool that does nothing.
 func BenchmarkCalculate(b *testing.B) {
 	nothing, err := adk.NewTool(adk.ToolInit{Name: "nothing", Description: "Does nothing.", InputSchema: []byte(`{"type":"object"}`), Effect: adk.EffectReads,
 		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {

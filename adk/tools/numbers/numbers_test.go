@@ -14,7 +14,7 @@ func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
 }
 
-// BAT-1, BAT-2: expressions, to the letter.
+// BAT-1, BAT-2: expressions, with their exact results.
 func TestCalculate(t *testing.T) {
 	cases := []trial.Case{{"B-032", `{}`, trial.ARGS}, {"B-032", `{"expression":42}`, trial.ARGS}}
 	for expression, want := range map[string]string{
@@ -57,7 +57,7 @@ func TestCalculate(t *testing.T) {
 	trial.Check(t, numbers.Calculate(), cases)
 }
 
-// BAT-1: the second line is the expression as LaTeX writes it.
+// BAT-1: the second line is the expression in LaTeX.
 func TestCalculateTeX(t *testing.T) {
 	var cases []trial.Case
 	for expression, want := range map[string]string{
@@ -96,7 +96,7 @@ func TestEvaluateKatex(t *testing.T) {
 	trial.Check(t, numbers.EvaluateKatex(), cases)
 }
 
-// BAT-1, BAT-7: one set of numbers.
+// BAT-1, BAT-7: statistics of one list of numbers.
 func TestStatsDescribe(t *testing.T) {
 	trial.Check(t, numbers.StatsDescribe(), []trial.Case{
 		{"B-045", args("numbers", `[1,2,3,4,5]`), "{\n  \"count\": 5,\n  \"sum\": 15,\n  \"min\": 1,\n  \"max\": 5,\n  \"range\": 4,\n  \"mean\": 3,\n  \"median\": 3,\n  \"mode\": 1,\n  \"variance\": 2,\n  \"std_dev\": 1.41421356,\n" +
@@ -110,7 +110,7 @@ func TestStatsDescribe(t *testing.T) {
 	})
 }
 
-// BAT-1: two sets.
+// BAT-1: the correlation of two lists.
 func TestStatsCorrelate(t *testing.T) {
 	two := func(x, y string) string { return `{"x":` + quote(x) + `,"y":` + quote(y) + `}` }
 	trial.Check(t, numbers.StatsCorrelate(), []trial.Case{
@@ -123,7 +123,7 @@ func TestStatsCorrelate(t *testing.T) {
 	})
 }
 
-// BAT-1: changes of a set.
+// BAT-1: transformations of a list.
 func TestStatsTransform(t *testing.T) {
 	change := func(list, operation, more string) string {
 		return `{"numbers":` + quote(list) + `,"operation":"` + operation + `"` + more + `}`
@@ -142,7 +142,7 @@ func TestStatsTransform(t *testing.T) {
 	})
 }
 
-// BAT-1, BAT-4: bins, at most a hundred.
+// BAT-1, BAT-4: histograms have at most a hundred bins.
 func TestStatsHistogram(t *testing.T) {
 	bars := "[1, 2.8)                  2 ( 20.0%) ████████████████████\n"
 	trial.Check(t, numbers.StatsHistogram(), []trial.Case{
@@ -156,7 +156,7 @@ func TestStatsHistogram(t *testing.T) {
 	}
 }
 
-// BAT-1: units.
+// BAT-1: conversions of units.
 func TestConvertUnit(t *testing.T) {
 	var cases []trial.Case
 	for call, want := range map[string]string{

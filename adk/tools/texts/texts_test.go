@@ -12,7 +12,7 @@ import (
 	_ "github.com/adkreplay/adkreplay/internal/draws"
 )
 
-// BAT-4, BAT-5, BAT-6: the 32 operations.
+// BAT-4, BAT-5, BAT-6: the 32 operations on texts.
 func TestStringTransform(t *testing.T) {
 	var cases []trial.Case
 	for _, c := range [][4]string{
@@ -31,7 +31,7 @@ func TestStringTransform(t *testing.T) {
 		{"answer", strings.Repeat("x", 20_000), `{"op":"repeat","count":100}`, "Error: result too long…"}, {"pad", "x", `{"op":"pad_end","length":1000000},{"op":"count_chars"}`, "10000"}, {"repeat", "x", `{"op":"repeat","count":-1}`, ""},
 	} {
 		want := c[3]
-		if c[0] == "B-125" { // where the mark of what is cut means itself
+		if c[0] == "B-125" { // where the ellipsis is a part of the answer and not a wildcard
 			want = strings.ReplaceAll(want, "…", "\u2026")
 		}
 		cases = append(cases, trial.Case{c[0], `{"text":` + trial.Object("t", c[1])[5:len(trial.Object("t", c[1]))-1] + `,"operations":[` + c[2] + `]}`, want})
@@ -39,7 +39,7 @@ func TestStringTransform(t *testing.T) {
 	trial.Check(t, texts.StringTransform(), append(cases, trial.Case{"B-130", `{"text":"a"}`, trial.ARGS}))
 }
 
-// BAT-6: matches.
+// BAT-6: matches of patterns.
 func TestStringExtract(t *testing.T) {
 	trial.Check(t, texts.StringExtract(), []trial.Case{
 		{"B-131", trial.Object("text", "a1 b22 c333", "pattern", `\d+`), `["1","22","333"]`}, {"B-131", trial.Object("text", "abc", "pattern", `\d+`), "No matches found."}, {"B-131", trial.Object("text", "k=v x=y", "pattern", `(\w)=(\w)`, "group", 2), `["v","y"]`}, {"B-131", trial.Object("text", "aA", "pattern", `a`, "flags", "gi"), `["a","A"]`},
@@ -48,7 +48,7 @@ func TestStringExtract(t *testing.T) {
 	})
 }
 
-// BAT-5: counts and properties.
+// BAT-5: counts and properties of texts.
 func TestTextAnalyze(t *testing.T) {
 	trial.Check(t, texts.TextAnalyze(), []trial.Case{
 		{"B-133", trial.Object("text", "hello world"), "{\n  \"char_count\": 11,\n  \"char_count_no_spaces\": 10,\n  \"word_count\": 2,\n  \"unique_word_count\": 2,\n  \"sentence_count\": 1,\n  \"paragraph_count\": 1,\n  \"line_count\": 1,\n  \"avg_word_length\": 5,\n  \"token_estimate\": 3,\n" +
@@ -62,7 +62,7 @@ func TestTextAnalyze(t *testing.T) {
 	})
 }
 
-// BAT-4: what changed, by a shortest script.
+// BAT-4: the differences of two texts, as a shortest script.
 func TestTextDiff(t *testing.T) {
 	numbered := func(prefix string, n int) string {
 		var lines []string
@@ -84,8 +84,8 @@ func TestTextDiff(t *testing.T) {
 	})
 }
 
-// BAT-4: a script of text_diff makes the second text of the first, and none is shorter
-// than the one that a table of all pairs finds.
+// BAT-4: the script of text_diff turns the first text into the second, and is as short as the one
+// that a table of all pairs finds.
 func TestTextDiffIsShortest(t *testing.T) {
 	tool := texts.TextDiff()
 	rapid.Check(t, func(t *rapid.T) {
@@ -110,7 +110,7 @@ func TestTextDiffIsShortest(t *testing.T) {
 	})
 }
 
-// longest is the length of the longest common subsequence, the slow way.
+// longest is the length of the longest common subsequence, computed in the slow way.
 func longest(a, b []string) int {
 	row := make([]int, len(b)+1)
 	for i := range a {
@@ -128,7 +128,7 @@ func longest(a, b []string) int {
 	return row[len(b)]
 }
 
-// BAT-2: encodings and escapes, and what is malformed.
+// BAT-2: encodings and escapes, and malformed input.
 func TestEncodings(t *testing.T) {
 	var cases []trial.Case
 	code := func(id, text, scheme, direction, want string) {
@@ -179,7 +179,7 @@ func TestEncodings(t *testing.T) {
 	})
 }
 
-// BAT-5, BAT-7: CSV as JSON.
+// BAT-5, BAT-7: CSV is converted to JSON.
 func TestParseCSV(t *testing.T) {
 	var fifty strings.Builder
 	fifty.WriteString("n\n")
@@ -199,7 +199,7 @@ func TestParseCSV(t *testing.T) {
 	})
 }
 
-// BAT-4, BAT-5: YAML as JSON, with aliases bounded.
+// BAT-4, BAT-5: YAML is converted to JSON, and the expansion of aliases is bounded.
 func TestParseYAML(t *testing.T) {
 	bomb := "a: &a [x,x,x,x,x,x,x,x,x]\n"
 	for c := 'b'; c < 'j'; c++ {

@@ -19,8 +19,8 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// Zones come from Go's own database, wherever the tests run: the machine's comes first
-// otherwise.
+// TestMain makes the tests use Go's own time zone database on every machine. By default the machine's
+// comes first.
 func TestMain(m *testing.M) {
 	_ = os.Setenv("ZONEINFO", filepath.Join(runtime.GOROOT(), "lib", "time", "zoneinfo.zip"))
 	os.Exit(m.Run())
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 
 var none times.Options
 
-// BAT-9: a date plus or minus a duration; the end of a month is kept within it.
+// BAT-9: a date plus or minus a duration; a day beyond the end of a month becomes the month's last day.
 func TestDateAdd(t *testing.T) {
 	add := func(date, direction string, more ...any) string {
 		return trial.Object(append([]any{"date", date, "direction", direction}, more...)...)
@@ -41,7 +41,7 @@ func TestDateAdd(t *testing.T) {
 	})
 }
 
-// BAT-9: distances; days go by the calendar, hours by the clock.
+// BAT-9: distances between dates: days are counted by the calendar, hours by the clock.
 func TestDateDiff(t *testing.T) {
 	diff := func(from, to, unit string, more ...any) string {
 		return trial.Object(append([]any{"from", from, "to", to, "unit", unit}, more...)...)
@@ -58,7 +58,7 @@ func TestDateDiff(t *testing.T) {
 	trial.Check(t, times.DurationFormat(), append(cases, trial.Case{"B-167", `{}`, trial.ARGS}))
 }
 
-// BAT-9: calendars.
+// BAT-9: weekdays, weeks and periods of the calendar.
 func TestCalendar(t *testing.T) {
 	trial.Check(t, times.DateNthWeekday(none), []trial.Case{
 		{"B-168", trial.Object("nth", "2nd", "weekday", "friday", "month", 3, "year", 2026), "2nd friday of March 2026: 2026-03-13\nFormatted: Friday, March 13, 2026"}, {"B-168", trial.Object("nth", "last", "weekday", "monday", "month", 1, "year", 2025), "last monday of January 2025: 2025-01-27…"}, {"B-168", trial.Object("nth", "1", "weekday", "sunday", "month", 2, "year", 2024), "…2024-02-04…"}, {"this year", trial.Object("nth", "first", "weekday", "wednesday", "month", 1), "…2025-01-01…"},
@@ -80,7 +80,7 @@ func TestCalendar(t *testing.T) {
 	})
 }
 
-// BAT-9: business days counted by the week are those counted one by one.
+// BAT-9: counting business days by weeks gives the same number as counting them one by one.
 func TestBusinessDaysOneByOne(t *testing.T) {
 	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	for from := range 9 {
@@ -101,7 +101,7 @@ func TestBusinessDaysOneByOne(t *testing.T) {
 
 func jsonInt(n int) string { text, _ := json.Marshal(n); return string(text) }
 
-// BAT-9: dates in words, of a closed grammar; nothing is guessed from a part of a text.
+// BAT-9: dates in words follow a closed grammar, and no date is guessed from a part of a text.
 func TestDateParse(t *testing.T) {
 	var cases []trial.Case
 	parse := func(id, text, want string, more ...any) {
@@ -123,7 +123,7 @@ func TestDateParse(t *testing.T) {
 		trial.Case{"B-171", trial.Object("text", "today", "reference_date", "nope"), "Error: Invalid reference_date…"}, trial.Case{"clock", trial.Object("text", "today"), "ISO: 2025-01-01T12:00:00.000Z…"}))
 }
 
-// BAT-3: zones and the clock.
+// BAT-3: time zones and the current time.
 func TestClocks(t *testing.T) {
 	trial.Check(t, times.GetCurrentTime(none), []trial.Case{
 		{"B-174", `{}`, "UTC: Wednesday, January 1, 2025 at 12:00:00 AM UTC"}, {"B-174", `{"timezone":"America/New_York"}`, "America/New_York: Tuesday, December 31, 2024 at 7:00:00 PM EST"}, {"B-174", `{"timezone":"Atlantis"}`, "Error: Invalid timezone…"}, {"path", `{"timezone":"../etc/passwd"}`, "Error: Invalid timezone…"}, {"empty", `{"timezone":""}`, "Error: Invalid timezone…"},
@@ -135,8 +135,8 @@ func TestClocks(t *testing.T) {
 	})
 }
 
-// BAT-3: the clock is read at most once a call, and only where the arguments need it;
-// zones are those of the options.
+// BAT-3: the clock is read at most once in a call, and only if the arguments need it. The zones are
+// those of the options.
 func TestClockIsReadOnce(t *testing.T) {
 	reads := 0
 	for args, want := range map[string]int{
@@ -157,8 +157,8 @@ func TestClockIsReadOnce(t *testing.T) {
 	trial.Check(t, times.GetCurrentTime(fixed), []trial.Case{{"zones", `{"timezone":"Mars"}`, "Mars: Wednesday, January 1, 2025 at 1:00:00 AM ZMars"}})
 }
 
-// BAT-9: days go by the calendar also where one begins at 01:00, as the clock goes forward at
-// midnight.
+// BAT-9: days are counted by the calendar also where a day begins at 01:00, because the clock is set
+// forward at midnight.
 func TestDaysWithoutMidnight(t *testing.T) {
 	zoned := func(zone string, more ...any) string { return trial.Object(append(more, "timezone", zone)...) }
 	const santiago, cairo, havana = "America/Santiago", "Africa/Cairo", "America/Havana" // on 2026-09-06, 2026-04-24 and 2027-03-14

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BAT-9: a day begins at the first moment that shows its date, whatever the zone does at
-// midnight: jumps over it, or shows it twice.
+// BAT-9: a day begins at the first moment that shows its date, also if the zone skips midnight or
+// shows it twice.
 func TestDaysBegin(t *testing.T) {
 	without := 0
 	for _, name := range []string{"America/Santiago", "America/Havana", "Africa/Cairo", "Asia/Beirut", "America/St_Johns", "America/Toronto", "America/Sao_Paulo",
@@ -35,8 +35,8 @@ func TestDaysBegin(t *testing.T) {
 	assert.Greater(t, without, 500, "days without midnight")
 }
 
-// BAT-9: a time that a zone jumps over is as much later as the jump is long; a moment that is
-// not moved stays, also where the wall shows its time twice.
+// BAT-9: a time that a zone skips becomes later by the length of the gap. A moment that is not moved
+// stays the same, also if the wall clock shows its time twice.
 func TestWalls(t *testing.T) {
 	zone, err := time.LoadLocation("America/Santiago")
 	require.NoError(t, err)

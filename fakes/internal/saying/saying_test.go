@@ -12,10 +12,10 @@ import (
 	"github.com/adkreplay/adkreplay/internal/modelapi"
 )
 
-// apis are the requests of each form, whole and as a stream, and what its models stop with.
+// apis are the requests of each API, whole and streamed, and the reasons with which its models stop.
 var apis = map[string]struct {
 	url, body, kind string
-	stops           [2]string // behind a text, and behind calls
+	stops           [2]string // after a text, and after calls
 	noIDs           bool
 }{
 	"completions":         {url: "/v1/chat/completions", body: `{}`, kind: "application/json", stops: [2]string{"stop", "tool_calls"}},
@@ -30,7 +30,7 @@ var apis = map[string]struct {
 	"ollama, lines":       {url: "/api/chat", body: `{}`, kind: "application/x-ndjson", stops: [2]string{"stop", "stop"}, noIDs: true},
 }
 
-// pieces are those of a body, as a trace has them.
+// pieces splits a body into the pieces that a trace holds.
 func pieces(t *testing.T, b *saying.Body) (pieces []json.RawMessage) {
 	t.Helper()
 	add := func(member string, data string) {
@@ -56,7 +56,7 @@ func pieces(t *testing.T, b *saying.Body) (pieces []json.RawMessage) {
 	return pieces
 }
 
-// What a model says comes back the same from the reader of every form, whole and in pieces.
+// What a model says is read back unchanged from every API's form, whole and in pieces.
 func TestSaidIsHeard(t *testing.T) {
 	text := saying.Answer{Text: []string{"It \"rains\" ", "<in> Ōslo.\n"}}
 	calls := saying.Answer{Text: []string{"Let me see."}, Calls: []saying.Call{
@@ -99,7 +99,7 @@ func TestSaidIsHeard(t *testing.T) {
 	}
 }
 
-// Where nobody asks Gemini for events its pieces are a list.
+// Without a request for events, Gemini streams its pieces as a list.
 func TestGeminiStreamsAList(t *testing.T) {
 	body, err := saying.Answer{Text: []string{"a\n\ndata: ", "b"}}.To("/v1beta/models/m:streamGenerateContent", `{}`)
 	require.NoError(t, err)
@@ -113,7 +113,7 @@ func TestGeminiStreamsAList(t *testing.T) {
 	assert.Equal(t, "a\n\ndata: b", list[0].Candidates[0].Content.Parts[0].Text+list[1].Candidates[0].Content.Parts[0].Text)
 }
 
-// Arguments that are no object are said as they are where they are a text, and nowhere else.
+// Arguments that are not an object are kept where an API's arguments are text, and refused elsewhere.
 func TestArgumentsThatAreNoObject(t *testing.T) {
 	broken := saying.Answer{Calls: []saying.Call{{ID: "call_1", Name: "weather", ArgumentFragments: []string{`{"city":`}}}}
 	refused := map[string]bool{"messages": true, "gemini": true, "gemini, events": true, "ollama": true, "ollama, lines": true}
@@ -134,7 +134,7 @@ func TestArgumentsThatAreNoObject(t *testing.T) {
 	}
 }
 
-// What is asked elsewhere, or is no request of an API, is answered by nobody.
+// A request to another path, or one that is not an API's request, gets no answer.
 func TestUnknownAPIs(t *testing.T) {
 	for url, body := range map[string]string{"/ask": `{}`, "/v1/chat/completions": "Hello", "/v1/messages/count_tokens": `{}`, "%": `{}`} {
 		said, err := saying.Answer{Text: []string{"Hi."}}.To(url, body)

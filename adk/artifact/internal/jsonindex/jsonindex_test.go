@@ -20,8 +20,8 @@ const (
 	deep   = 500
 )
 
-// documents are texts of strict JSON: nested, with keys that come again, in other words
-// too, and with values that go over many blocks.
+// documents generates texts of strict JSON: nested, with repeated keys, also in another spelling, and
+// with values that span many blocks of the index.
 func documents() *rapid.Generator[string] {
 	key := rapid.SampledFrom([]string{`""`, `"a"`, `"\u0061"`, `"b]"`, `"\\\""`, `"` + strings.Repeat("k", 200) + `"`, `"x1"`, `"x2"`, `"x3"`, `"x4"`, `"x5"`, `"x6"`, `"x7"`, `"x8"`, `"x9"`, `"y1"`, `"y2"`, `"y3"`})
 	scalar := rapid.SampledFrom([]string{`0`, `-1.50`, `1e400`, `null`, `true`, `"}"`, `"\"[{"`, `"\\"`, `"` + strings.Repeat(`é\n`, 400) + `"`, `9007199254740993`, `""`})
@@ -50,7 +50,7 @@ func documents() *rapid.Generator[string] {
 	return value(4)
 }
 
-// A document answers as its tree does.
+// The index answers for a document as the document's tree does.
 func TestLikeTheTree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := " " + documents().Draw(t, "document")
@@ -123,7 +123,7 @@ func written(t require.TestingT, walk *jsonindex.Walk, node jsonindex.Node) stri
 	return string(text)
 }
 
-// Two values of a document are equal as those of a tree are.
+// Equal agrees with the comparison of trees for any two values of a document.
 func TestEqual(t *testing.T) {
 	values := []string{`1`, `1.0`, `"a"`, `"\u0061"`, `[]`, `{}`, `[1]`, `[1.0]`, `[1,2]`, `{"a":1,"b":[2]}`, `{"b":[2.0],"\u0061":1}`, `{"a":2,"a":1,"b":[2]}`, `null`, `{"c":1,"b":[2]}`}
 	walk := jsonindex.New("[" + strings.Join(values, ",") + "]").NewWalk(plenty)
@@ -139,7 +139,7 @@ func TestEqual(t *testing.T) {
 	}
 }
 
-// The index of the densest texts takes a fraction of them, and what is asked of them hardly
+// The index of the densest texts takes a fraction of their size, and a question to it takes hardly
 // more than its answer.
 func TestDenseDocuments(t *testing.T) {
 	const size = 1 << 20
@@ -159,7 +159,7 @@ func TestDenseDocuments(t *testing.T) {
 	}
 }
 
-// A question that goes too far ends with an error: nodes, texts, keys and answers.
+// A question that exceeds a bound ends with an error: of nodes, texts, keys or answers.
 func TestBounds(t *testing.T) {
 	ask := func(walk *jsonindex.Walk, question func(walk *jsonindex.Walk)) (err error) {
 		defer jsonindex.Recover(&err)

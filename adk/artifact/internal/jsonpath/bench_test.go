@@ -11,7 +11,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/internal/jsontree"
 )
 
-// large is a document of about n bytes, with 70,000 nodes or so a MiB.
+// large is a document of about n bytes, with about 70,000 nodes in each MiB.
 func large(n int) string {
 	var b strings.Builder
 	b.WriteString(`{"items":[`)
@@ -22,8 +22,8 @@ func large(n int) string {
 	return b.String()
 }
 
-// A path over 10 MiB takes less than three times as long as the standard library
-// takes to decode them, the reading included.
+// Selecting with a path from 10 MiB, reading included, takes less than three times as long as
+// decoding them with the standard library.
 func BenchmarkSelect(b *testing.B) {
 	document := large(10 << 20)
 	b.Run("decode", func(b *testing.B) {

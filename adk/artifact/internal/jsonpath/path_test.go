@@ -17,7 +17,7 @@ import (
 
 const plenty = 1_000_000
 
-// selected is what a path selects in a document, as JSON.
+// selected returns what a path selects in a document, as JSON.
 func selected(t testing.TB, path, document string) string {
 	t.Helper()
 	parsed, err := jsonpath.Parse(path)
@@ -40,8 +40,8 @@ func selected(t testing.TB, path, document string) string {
 // suite is the environment variable that names the file of the suite.
 const suite = "JSONPATH_SUITE"
 
-// The compliance suite of RFC 9535 (jsonpath-standard, BSD 2-Clause) is not part of
-// the module; where it lies beside the tree, or is named, all of it holds (ART-17).
+// The compliance suite of RFC 9535 (jsonpath-standard, BSD 2-Clause) is not part of the module.
+// Where the suite lies beside the tree, or is named by the variable, all of it passes (ART-17).
 func TestComplianceSuite(t *testing.T) {
 	file := os.Getenv(suite)
 	if file == "" {
@@ -83,8 +83,8 @@ func TestComplianceSuite(t *testing.T) {
 	}
 }
 
-// ART-17: every selector, filters with and without parentheses, the functions, in
-// the order of the document.
+// ART-17: Select supports every selector, filters with and without parentheses, and the functions,
+// and returns nodes in the order of the document.
 func TestSelect(t *testing.T) {
 	const store = `{"zoo":[{"name":"Ada","age":7,"tags":["a","b"]},{"name":"Bo","age":11},{"name":"Cy"}],"b":{"z":1,"a":{"z":2}},"n":9007199254740993}`
 	for path, want := range map[string]string{
@@ -117,7 +117,7 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// ART-17: what is no path says where.
+// ART-17: the error for an invalid path says at which column it is invalid.
 func TestParseFaults(t *testing.T) {
 	for path, column := range map[string]string{
 		``: "column 1", `zoo`: "column 1", `$.`: "column 3", `$[`: "column 3", `$[01]`: "column 3", `$['a'`: "column 6",
@@ -142,7 +142,7 @@ func TestParseFaults(t *testing.T) {
 	assert.Error(t, err)
 }
 
-// ART-17: a question that would visit more nodes than it may ends, however its
+// ART-17: a question that would visit more nodes than it may ends with an error, however deeply its
 // filters are nested.
 func TestSelectIsBounded(t *testing.T) {
 	document := jsonindex.New("[" + strings.Repeat("[1,2,3],", 999) + "4]")
@@ -163,8 +163,8 @@ func TestSelectIsBounded(t *testing.T) {
 	assert.ErrorIs(t, err, jsonindex.ErrTooManyNodes)
 }
 
-// ART-17: no path panics or outlasts its budget, and a path that is read selects
-// values of the document.
+// ART-17: no path panics or exceeds its budget, and a path that can be parsed selects values
+// of the document.
 func FuzzSelect(f *testing.F) {
 	for _, path := range []string{`$`, `$..a[?@.b>1 && !@.c]`, `$[1:2:-1,'x',*]`, `$[?match(@.a,'.*')==true]`, `$[?length(value(@..*))<3]`} {
 		f.Add(path, `{"a":[{"b":2},{"b":"x"}],"c":null}`)

@@ -21,12 +21,12 @@ func newTables() *sessionrows.Memory {
 	}
 }
 
-// SES-10, SES-11, SES-20, SES-21, SES-27, SES-42: the rules over tables in memory.
+// SES-10, SES-11, SES-20, SES-21, SES-27, SES-42: the store's rules, over tables in memory.
 func TestTables(t *testing.T) {
 	assert.NoError(t, session.TestStore(func() session.Store { return sessionrows.Of(newTables()) }))
 }
 
-// SES-28: of a session of another format nothing is changed, whatever is asked.
+// SES-28: a session of another format is never changed, whatever the store is asked for.
 func TestFormat(t *testing.T) {
 	id, now := session.SessionID{Tenant: "shop", Session: "one"}, time.UnixMilli(1).UTC()
 	tables := newTables()
@@ -57,8 +57,8 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// SES-11: a lease that was taken further ahead than it lasts is over: the clock has run back,
-// and whoever has the session is fenced. One that was renewed is as one that was taken.
+// SES-11: a lease that begins further in the future than it lasts is over: the clock was set back, and
+// the former owner is fenced. The same holds for a lease that was renewed.
 func TestLeaseOfAClockThatRanBack(t *testing.T) {
 	store, ctx, now := sessionrows.Of(newTables()), t.Context(), time.UnixMilli(1e12).UTC()
 	d := session.Delivery{Session: "one", ID: "a", Kind: "chat", Payload: json.RawMessage(`1`)}
@@ -90,7 +90,7 @@ func TestLeaseOfAClockThatRanBack(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// SES-29: a session has so many unsettled deliveries at most.
+// SES-29: the number of a session's unsettled deliveries is bounded.
 func TestFullSession(t *testing.T) {
 	id := session.SessionID{Session: "one"}
 	tables := newTables()
