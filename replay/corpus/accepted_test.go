@@ -75,7 +75,7 @@ func TestAcceptedIsWhatWasShown(t *testing.T) {
 	assert.Equal(t, string(reason), string(after), "a reason is of one change")
 }
 
-// If several processes accept the same change concurrently, one of them succeeds, and one reason is kept.
+// If several callers accept the same change concurrently, one of them succeeds, and one reason is kept.
 func TestOneAcceptsAtATime(t *testing.T) {
 	for range 30 {
 		file := otherwise(t, "a.jsonl")[0]

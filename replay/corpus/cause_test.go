@@ -125,8 +125,8 @@ func TestOneChangeOfLettersOrIDsIsOneCause(t *testing.T) {
 	assert.Len(t, letters.Causes, 2, "%q", livetest.Texts(letters))
 }
 
-// Code that no longer retries lacks the pause in every trace. The error that it returns in place of the pause
-// differs from trace to trace, as the answer to the second try did; that is data, and the cause is one.
+// An agent that now tries only once makes no pause, and returns an error instead. The recorded
+// second try succeeded in one trace and failed in another; its answer is data, and the cause is one.
 func TestGivingUpIsOneCause(t *testing.T) {
 	forecast := func(tries, failures int) livetest.ExecutorFunc {
 		asked := 0
@@ -165,8 +165,8 @@ func TestGivingUpIsOneCause(t *testing.T) {
 	assert.Equal(t, replay.Missing, report.Causes[0].First.Divergence.Class, "the headline and what is told below it are of one trace")
 }
 
-// A new error shows wherever a goroutine waits, so in each trace at another place; it is one
-// cause. An error whose origin is unknown is a cause for each place.
+// A new error shows wherever a goroutine waits, so at another place in each trace, and is one
+// cause. A generic error, which any code may have made, is one cause for each place.
 func TestOneNewErrorIsOneCause(t *testing.T) {
 	agent := func(early bool, cause error, probe adk.Probe) adk.Config {
 		sleep := func(ctx context.Context, sleep func(context.Context, time.Duration) error) error {
