@@ -224,8 +224,8 @@ var changedShops = map[string]struct {
 	"a channel that stores more": {shopper{prompt: "You sell.", copies: true}, writing, `store m2 user "milk" in messages`, `salt-copy`, `messages.store milk-copy `},
 }
 
-// If a turn uses what the recorded process remembered from an earlier turn, the recording has no
-// answer for it in the later turn. The log names the turn that had asked.
+// The recorded process remembered an answer from an earlier turn. In the replay the later turn
+// asks for it, and the recording has no answer there. The log names the turn that had asked.
 func TestReplaySessionsOfAProcessThatRemembers(t *testing.T) {
 	remembering := shopper{prompt: "You sell.", asks: 1, remembers: true}
 	dir := remembering.shops(t, nil)
@@ -235,7 +235,7 @@ func TestReplaySessionsOfAProcessThatRemembers(t *testing.T) {
 	assert.NotContains(t, strings.Join(tb.told, "\n"), "/one/")
 	assert.Contains(t, unfolded(strings.Join(tb.failed, "\n")), "record its session anew, into that folder: run it with sessions.RecordHost")
 
-	// An agent that asks more often than recorded does not merely remember less.
+	// If an agent asks once more in each turn than recorded, no memory of the process explains it.
 	asking := shopper{prompt: "You sell.", asks: 1}
 	each := asking.shops(t, nil)
 	asking.asks = 2
