@@ -94,8 +94,8 @@ func TestAnotherRunThatIsAsRecorded(t *testing.T) {
 	}
 }
 
-// betweenStrands is an agent of two strands. The first stores the next of the words in each run, and then
-// always the last. In its recording, the other strand finished while the first was reading the clock.
+// betweenStrands is an agent of two strands. The first stores the next of the words in each run, and
+// then always the last. In its recording, the other strand finishes after the first has read the clock.
 func betweenStrands(recorded bool, draws ...string) adk.Config {
 	read, over, run := make(chan bool), make(chan bool), 0
 	return strandsOf(func(ctx context.Context, dc *adk.DispatchContext) error {
