@@ -133,7 +133,7 @@ func TestRedactedSessionsOfSeveralProcesses(t *testing.T) {
 	assert.Empty(t, report.NotCompared, "one host knows its own")
 }
 
-// written is a file that passes what it holds to a function.
+// written is a file that passes what is written to a function.
 type written struct{ to func([]byte) }
 
 func (w *written) Write(b []byte) (int, error) { w.to(b); return len(b), nil }

@@ -65,7 +65,7 @@ func (r *recording) Observe(info adk.RunInfo) adk.Observer {
 
 func (r *recording) rules() *redact.Rules { return nil }
 
-// record records a host that settles deliveries of two sessions; one delivery of the second session fails once.
+// record records a host that settles deliveries of two sessions; the turn of delivery b fails once.
 func record(t *testing.T, prompt string, change ...func(*session.Config)) *recording {
 	require.NoError(t, errWords)
 	kept, err := memory.New(storage.Config{})

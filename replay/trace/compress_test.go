@@ -41,7 +41,7 @@ func TestPackingIsBounded(t *testing.T) {
 	}
 	kept := int(allocs.Heap()) - before
 	t.Logf("%d bytes for %d open traces, of which %d have an encoder", kept, runs, most)
-	assert.Less(t, kept, most*perStream+runs*perRun+perStream*runtime.GOMAXPROCS(0)) // the bound for all traces without an encoder
+	assert.Less(t, kept, most*perStream+runs*perRun+perStream*runtime.GOMAXPROCS(0)) // the last term is for all traces without an encoder of their own
 	assert.Less(t, packing.most*perStream+10_000*perRun, 1<<30)
 	for _, c := range open {
 		require.NoError(t, c.Close())

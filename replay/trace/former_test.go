@@ -62,7 +62,7 @@ func TestDigestsOfFormerVersions(t *testing.T) {
 		assert.Equal(t, ofStates(now), ofStates(then), was)
 		assert.Equal(t, states(asVersion(t, now, 5)), states(asVersion(t, then, 5)), was)
 		assert.Equal(t, states(asVersion(t, then, 4)), states(asVersion(t, now, 4)), was)
-		if was != "v4/hello.jsonl" { // a trace with a stash, and with more records than one block
+		if was != "v4/hello.jsonl" { // the others have a stash, or enough records for a block
 			assert.NotEqual(t, states(asVersion(t, then, 4)), states(asVersion(t, now, 5)), was)
 		}
 	}
