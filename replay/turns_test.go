@@ -56,8 +56,8 @@ func TestStrandsHaveTheirTurns(t *testing.T) {
 	}
 }
 
-// A strand gets its answer only after the strands that had begun before it have reached the place where they
-// wait for that answer, even if the engine does not see that place. They therefore do not ask again. (DET-2)
+// A strand gets its answer only after the strands that had begun before have reached the place where
+// they wait for it, even if the engine does not see that place. They therefore do not ask again. (DET-2)
 func TestStrandsThatWaitForAnAnswer(t *testing.T) {
 	t.Parallel()
 	agent := func(slow bool) adk.Config {

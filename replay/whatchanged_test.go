@@ -186,7 +186,7 @@ func TestOneMoreWriteIsNamed(t *testing.T) {
 	}
 }
 
-// Pauses that are longer now, and among which some are as long as others were, are the same pauses.
+// Pauses that became longer are still the same pauses, even if some are now as long as others were.
 func TestALongerBackoffIsNamed(t *testing.T) {
 	agent := func(pause time.Duration) adk.Config {
 		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
