@@ -136,7 +136,7 @@ func TestReviewWithoutATerminal(t *testing.T) {
 	assert.Equal(t, exitUsage, adkreplay("review", path).code)
 }
 
-// A folder of other files is no folder of changes; a folder whose changes have all been reviewed is.
+// A folder of other files is refused; a folder whose changes were all reviewed says that nothing has changed.
 func TestReviewOfAnotherFolder(t *testing.T) {
 	t.Setenv("CI", "")
 	folder := t.TempDir()

@@ -203,7 +203,7 @@ func TestExitCodes(t *testing.T) {
 			got := adkreplay(c.args...)
 			assert.Equal(t, c.want, got.code, "%s%s", got.out, got.err)
 			assert.NotContains(t, got.out+got.err, "\x1b", "this is a pipe")
-			// For wrong usage and failures there is one line, for people, and no result.
+			// Wrong usage and failures print one error line, for people; results print none.
 			if c.want == exitUsage || c.want == exitInternal {
 				assert.Regexp(t, `\Aadkreplay: [^\n]+\n\z`, got.err)
 				assert.Empty(t, got.out)
