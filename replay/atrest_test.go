@@ -245,7 +245,7 @@ func TestIDsBetweenRoundsOfGoroutines(t *testing.T) {
 	agent := executing(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		n := 0
 		for _, many := range []int{2, 1, 2} {
-			_ = dc.NewID() // what it is used for would tell which it is
+			_ = dc.NewID() // its use would tell which id it is
 			var all started
 			for range many {
 				n++

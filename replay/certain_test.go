@@ -187,7 +187,7 @@ func TestRerecordTakesWhatIsCertain(t *testing.T) {
 			assert.Equal(t, slices.ContainsFunc(taken, func(one string) bool { return strings.Contains(one, "gate") }), *is.unanswered > 0)
 			require.NoError(t, err)
 			assert.Empty(t, found.Taken)
-			if name != "an id of its own" { // which stands for the recorded one
+			if name != "an id of its own" { // that id stands for the recorded one
 				assert.NotNil(t, found.Divergence)
 			}
 			strict := is.live()

@@ -241,9 +241,9 @@ func (r *chatReply) execute(call *chatCall) error {
 	return r.dc.ToolCalls().Store(r.ctx, record)
 }
 
-// An executor of one's own speaks to a provider over HTTP. Here that is a fake,
-// which streams a tool call and then a reply; the turn is recorded, verified
-// with the executor running again, and shown.
+// A user-written executor talks to a provider over HTTP. Here the
+// provider is a fake that streams a tool call and then a reply. The
+// turn is recorded, verified with the executor live, and shown.
 func Example_chatCompletions() {
 	conversation := fakes.Converse(
 		fakes.StreamToolCall("call_1", "weather", `{"ci`, `ty":"Oslo"}`),

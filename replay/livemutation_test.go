@@ -158,7 +158,7 @@ func liveCalls(f tracetest.Fixture, seams []string) map[int]bool {
 		brought[tool.Name()] = true
 	}
 	handlers := map[string]bool{}                // the handlers for an ack that live code registers
-	live, below := map[int]bool{}, map[int]int{} // the latter: by the call, the dispatch above that user code called
+	live, below := map[int]bool{}, map[int]int{} // below: for a call, the dispatch above it that user code called
 	for _, x := range f.Trace.Lines() {
 		switch x.Kind {
 		case adk.KindRegister:

@@ -107,7 +107,7 @@ func behindGate(t *testing.T, buffer int, fail error, options replay.RecordOptio
 	return out, recorder
 }
 
-// DET-4
+// DET-4: a turn does not wait for a slow disk. If the recorder's buffer is full, the trace ends there.
 func TestASlowDiskDoesNotHoldTheTurn(t *testing.T) {
 	out, recorder := behindGate(t, 1<<20, nil, replay.RecordOptions{})
 	require.NoError(t, recorder.Err())

@@ -135,7 +135,7 @@ func recordReal(t *testing.T, input realInput, finish func(adk.Config, adk.Probe
 
 	require.NoError(t, recorder.Err())
 	r.requests, r.trace = provider.Requests(), trace.Bytes()
-	r.crossings = bytes.Count(r.trace, []byte("\n")) - 2 // but the header and the footer
+	r.crossings = bytes.Count(r.trace, []byte("\n")) - 2 // without the header and the footer
 	r.checkTurn(t, storage)
 	return r
 }

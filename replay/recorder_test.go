@@ -76,7 +76,7 @@ func runBusily(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) err
 
 var rawTurn = adk.RawTurn{SystemPrompt: "be brief", Instructions: []string{"no jokes"}, Stash: map[string]any{"n": 1, "f": 1.5}}
 
-// DET-4
+// DET-4: the trace of a run holds every crossing that an observer of the run gets.
 func TestTheTraceOfARunHoldsEveryCrossingOfIt(t *testing.T) {
 	var out bytes.Buffer
 	recorder, told := replay.Record(&out), &tracetest.Crossings{}
@@ -110,7 +110,7 @@ func TestTheTraceOfARunHoldsEveryCrossingOfIt(t *testing.T) {
 	assert.Equal(t, out.String(), again.String())
 }
 
-// PIP-11
+// PIP-11: a turn whose executor ends its goroutine has a whole trace, with that outcome.
 func TestATurnThatEndsItsGoroutineHasAWholeTrace(t *testing.T) {
 	var out bytes.Buffer
 	recorder := replay.Record(&out)
@@ -160,7 +160,7 @@ func (w *brokenWriter) Write(p []byte) (int, error) {
 
 func (w *brokenWriter) Close() error { w.closed++; panic("stuck") }
 
-// DET-4
+// DET-4: a recorder whose writer fails or panics does not disturb the turn, closes the writer, and returns the error.
 func TestARecorderThatFailsDisturbsNoTurn(t *testing.T) {
 	for n := 1; n < 12; n++ {
 		for _, panics := range []bool{true, false} {

@@ -67,7 +67,7 @@ func TestStrandsThatWaitForAnAnswer(t *testing.T) {
 		waiting.Add(2)
 		asks := make(chan struct{})
 		shares := func(ctx context.Context, _ *adk.DispatchContext) error {
-			for range 1000 { // it thinks before it looks
+			for range 1000 { // gives the other strands time before it looks
 				runtime.Gosched()
 			}
 			mu.Lock()

@@ -60,7 +60,7 @@ func embedded(t testing.TB) []corpus.Source {
 	return sources
 }
 
-// inBroken is how many traces of broken diverge, and how many cannot be read.
+// inBroken returns how many traces of broken diverge, and how many cannot be read.
 func inBroken(sources []corpus.Source) (divergent, unreadable int) {
 	return (len(sources) + 2) / 4, (len(sources) + 1) / 4
 }
@@ -205,7 +205,7 @@ func TestVerifyAllCutsLongValues(t *testing.T) {
 	assert.Contains(t, report.Traces[0].Divergence.Fields[0].Want, "bytes)")
 }
 
-// live makes one executor the live one of every trace.
+// live uses one executor as the live one for every trace.
 func live(run livetest.ExecutorFunc) func(string) replay.Live {
 	return func(string) replay.Live { return replay.LiveExecutor(run) }
 }

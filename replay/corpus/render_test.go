@@ -22,8 +22,8 @@ import (
 // hostile is a name that tries to inject markup and terminal sequences.
 const hostile = "turns/a\x1b[31m\x00:b,c%0A\r\n::error::]]><testcase>&\"\ufffe.jsonl"
 
-// mixed is the report on a trace that is the same, two that diverge for one
-// reason and one that cannot be opened.
+// mixed is the report on a trace that is the same, two that diverge with one cause, and one that
+// cannot be opened.
 func mixed(t *testing.T) *corpus.Report {
 	hello := tracetest.FixtureNamed(t, "hello").Bytes
 	divergent := tracetest.Reseal(t, []byte(strings.Replace(string(hello), `"iterations":1`, `"iterations":2`, 1)))
@@ -120,7 +120,7 @@ func TestJUnit(t *testing.T) {
 	assert.Equal(t, &problem{"unreadable", "absent.jsonl: gone <away>\nto \\x01 nowhere", ""}, absent.Error)
 }
 
-// A report that is not whole is not green, even if nothing in it diverged.
+// An incomplete report is not green, even if nothing in it diverged.
 func TestJUnitOfAnIncompleteReport(t *testing.T) {
 	report, err := corpus.Verify(t.Context(), embedded(t), nil, corpus.Options{Shard: corpus.Shard{Index: 2, Count: 9}})
 	require.NoError(t, err)

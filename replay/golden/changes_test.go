@@ -120,7 +120,7 @@ func TestChangesFit(t *testing.T) {
 	}
 }
 
-// report is one failure of golden.Replay, as go test prints it.
+// report matches one failure of golden.Replay, as go test prints it.
 var report = regexp.MustCompile(`(?s)replay: not as recorded[^\n]*:\n(.*?)\n\s*next: go test [^\n]*`)
 
 // After any change of the example, its tests say what

@@ -31,7 +31,7 @@ func (p *tracing) Observe(info adk.RunInfo) adk.Observer {
 	return replay.Record(p.trace).Observe(info)
 }
 
-// A host writes its journal and a trace a turn; both are played again as one.
+// A host writes a journal, and a trace for each turn; both are verified together.
 func ExampleVerify() {
 	kept, err := memory.New(storage.Config{})
 	if err != nil {

@@ -34,7 +34,7 @@ var sameCrossing = cmp.Options{
 	cmp.FilterPath(tracetest.At("Seq"), cmp.Ignore()),
 }
 
-// DET-4
+// DET-4: every crossing of every kind is read back as it was written.
 func TestEveryCrossingComesBackAsItWas(t *testing.T) {
 	t.Parallel()
 	for _, k := range adk.Kinds() {

@@ -74,7 +74,7 @@ func TestAppliedIDsMakeTheRecordedRun(t *testing.T) {
 	assert.Equal(t, "message-one", recorded)
 	before := text(t, got.Lines())
 	for _, line := range got.Lines() {
-		ids.Recorded(&line.Crossing) // which pairs the checksums of calls
+		ids.Recorded(&line.Crossing) // this pairs the checksums of calls
 	}
 	assert.Equal(t, text(t, want.Lines()), text(t, ids.Apply(got.Lines())))
 	assert.Equal(t, before, text(t, got.Lines()), "the run itself is left as it was")
@@ -161,7 +161,7 @@ func TestRandomIDsOfRequests(t *testing.T) {
 		mine  = "5d1c2b7a-93c8-4f0f-8e56-7b1d0c9e4f22"
 		third = "018f4e2a-7c3b-7d10-a9c1-3e5f7a9b1c33" // of version 7
 		given = "c2d3e4f5-0a1b-4c2d-9e3f-4a5b6c7d8e44"
-		name  = "6ba7b810-9dad-11d1-80b4-00c04fd430c8" // of version 1, as names of things are
+		name  = "6ba7b810-9dad-11d1-80b4-00c04fd430c8" // of version 1, as ids that name something are
 	)
 	recorded := calls.Of(asked(t, `{"key":"`+made+`","see":"`+given+`","of":"`+name+`"}`, given))
 	for _, c := range []struct {
@@ -173,12 +173,12 @@ func TestRandomIDsOfRequests(t *testing.T) {
 		{`{"key":"session_` + made + `","n":1}`, `{"key":"session_` + mine + `","n":1}`, true},
 		{`{"key":"` + made + `"}`, `{"key":"` + made + `"}`, false},                 // there is nothing to pair
 		{`{"key":"` + made + `","n":1}`, `{"key":"` + mine + `","n":2}`, false},     // something else differs
-		{`{"key":"\n` + made + `"}`, `{"key":"\t` + mine + `"}`, false},             // so it does here
+		{`{"key":"\n` + made + `"}`, `{"key":"\t` + mine + `"}`, false},             // here too
 		{`{"key":"` + made + `"}`, `{"key":"` + given + `"}`, false},                // that id stands for itself
 		{`{"key":"` + given + `"}`, `{"key":"` + mine + `"}`, false},                // the recording contains it
 		{`{"key":"` + third + `"}`, `{"key":"` + mine + `"}`, false},                // it was not recorded
 		{`{"key":"` + name + `"}`, `{"key":"` + name[:35] + `9"}`, false},           // it is not random
-		{`{"key":"x` + made[1:] + `"}`, `{"key":"y` + made[1:] + `"}`, false},       // nor is what is no UUID
+		{`{"key":"x` + made[1:] + `"}`, `{"key":"y` + made[1:] + `"}`, false},       // nor is text that is no UUID
 		{`{"key":"` + made + `"}`, `{"key":"` + made[:9] + made[9:] + ` "}`, false}, // another length
 	} {
 		ids := rename.New(recorded, every)
