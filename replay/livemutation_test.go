@@ -153,7 +153,7 @@ func liveCalls(f tracetest.Fixture, seams []string) map[int]bool {
 	}
 	scenario, _ := scenarios.Named(f.Name)
 	config, _ := scenario.Build(scenarios.Outside{Cancel: func(error) {}})
-	brought := map[string]bool{} // the tools that user code registers
+	brought := map[string]bool{} // the tools that belong to user code
 	for _, tool := range config.Tools {
 		brought[tool.Name()] = true
 	}
