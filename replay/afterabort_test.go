@@ -24,8 +24,8 @@ import (
 
 var errStopped = errors.New("stop")
 
-// afterAbort is a turn that is aborted in its executor, which then asks for all
-// that an aborted turn begins no more; so does its turn input.
+// afterAbort is a turn that abort aborts in its executor. The executor, and later its turn input,
+// then try every operation that an aborted turn refuses.
 func afterAbort(abort func(dc *adk.DispatchContext)) adk.Config {
 	tool := fakes.NewTool("drop", "Drops the table.", "dropped").Tool()
 	media := tracetest.Must(adk.NewToolGenerated(adk.MediaInit{ID: "p", Kind: adk.MediaImage, MIMEType: "image/png", Filename: "p",
@@ -56,8 +56,8 @@ func afterAbort(abort func(dc *adk.DispatchContext)) adk.Config {
 	}
 }
 
-// ABT-7, ABT-12: what an aborted turn refuses is in its trace and replays, with
-// scripted seams and with live ones, and holds the invariants.
+// ABT-7, ABT-12: the operations that an aborted turn refuses are in its trace. The trace replays
+// with scripted seams and with live seams, and holds the invariants.
 func TestAfterTheAbortReplays(t *testing.T) {
 	for name, abort := range map[string]func(cancel context.CancelCauseFunc, dc *adk.DispatchContext){
 		"abort":  func(_ context.CancelCauseFunc, dc *adk.DispatchContext) { _ = dc.Abort(errStopped) },
@@ -91,9 +91,9 @@ func TestAfterTheAbortReplays(t *testing.T) {
 	}
 }
 
-// WLD-5, ABT-7: what a tool takes back when the caller has left, over HTTP and with adk.Ask, is
-// recorded with its answer, and answered from there, with scripted seams and with the tool of
-// today; nobody is asked.
+// WLD-5, ABT-7: a tool undoes its work after the caller has left, over HTTP and with adk.Ask. The
+// request and its answer are recorded. A replay, with scripted seams or with the tool live,
+// answers from the recording and sends no request.
 func TestUndoingAfterTheAbortReplays(t *testing.T) {
 	asked, mayAsk := []string{}, true
 	see := func(what string) {
@@ -144,7 +144,7 @@ func TestUndoingAfterTheAbortReplays(t *testing.T) {
 	}
 }
 
-// answering is a world that answers every request.
+// answering is an HTTP transport that answers every request.
 type answering func(*http.Request) *http.Response
 
 func (a answering) RoundTrip(r *http.Request) (*http.Response, error) { return a(r), nil }

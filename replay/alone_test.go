@@ -14,7 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// A standalone dispatch is recorded and played again like a turn. (DSP-1)
+// A standalone dispatch is recorded and replayed like a turn. (DSP-1)
 func TestDispatchAlonePlaysAgain(t *testing.T) {
 	var trace bytes.Buffer
 	scheduler := fakes.NewScheduler(nil)

@@ -27,8 +27,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// WLD-1, WLD-4, WLD-5: asks are recorded, and a replay makes them again without asking
-// anybody: overlapping ones, those left in their midst, refused, late and open ones.
+// WLD-1, WLD-4, WLD-5: asks are recorded, and a replay repeats them without asking anyone. This
+// covers overlapping, abandoned, refused, late and unfinished asks.
 func TestAsksAreVerified(t *testing.T) {
 	var trace bytes.Buffer
 	turn := tracetest.SampleTurn{Name: "asks", Prepare: func(t *tracetest.SampleKit) {
@@ -47,7 +47,7 @@ func TestAsksAreVerified(t *testing.T) {
 	assert.Equal(t, len(told), report.Crossings)
 }
 
-// world is a model that must not be asked while live is set.
+// world is a fake model. A request to it while live is set is a mistake.
 type world struct {
 	t    *testing.T
 	live bool
@@ -58,7 +58,7 @@ func (w *world) ask(_ context.Context, request map[string]any) (string, error) {
 	return fmt.Sprint("answer to ", request["messages"]), nil
 }
 
-// asking is a turn that asks one request after the other.
+// asking is a turn that makes the requests one after the other.
 func asking(t *testing.T, requests ...map[string]any) (trace []byte, live func([]string, ...map[string]any) (*replay.Report, []string)) {
 	w, now := &world{t: t}, requests
 	var answers []string
@@ -87,14 +87,14 @@ func asking(t *testing.T, requests ...map[string]any) (trace []byte, live func([
 	}
 }
 
-// saying is a request whose messages say some texts.
+// saying is a request with one message for each text.
 func saying(texts ...any) map[string]any {
 	return map[string]any{"model": "m", "temperature": 0.5, "messages": texts}
 }
 
-// WLD-6: live code is answered with what was recorded and nobody is asked. A changed
-// request is answered with what is most like it, the report says by member what
-// changed, and is never green; what is like nothing is unanswered.
+// WLD-6: live code gets its answers from the recording, and no real request is made. A changed
+// request gets the answer of the most similar recorded request; the report names the changed
+// members, and is never green. A request that resembles no recorded one gets no answer.
 func TestLiveCodeAsksTheRecording(t *testing.T) {
 	hello, more := saying("you are kind", "hello there"), saying("you are kind", "hello there", "answer one", "and the weather in Oslo today")
 	_, live := asking(t, hello, more)
@@ -114,8 +114,8 @@ func TestLiveCodeAsksTheRecording(t *testing.T) {
 	assert.Equal(t, replay.ErrUnanswered.Error(), answers[1])
 }
 
-// WLD-6: an id that live code makes at random for a request is another one each time, and no
-// change; what else has changed is said without it. What the recording brought is no such id.
+// WLD-6: a random id that live code puts into a request differs in each run and is not reported as a change;
+// other changes are reported without it. An id that came from the recording is not treated as random.
 func TestRandomIDsOfRequestsAreTheirOwn(t *testing.T) {
 	request := func(key, text string) map[string]any {
 		return map[string]any{"key": key, "messages": []any{"you are kind", text}}
@@ -147,9 +147,9 @@ func TestRandomIDsOfRequestsAreTheirOwn(t *testing.T) {
 	require.NotNil(t, report.Divergence, "it is recorded")
 }
 
-// WLD-6: what was most of a request may be what somebody drops or cuts: the rest is enough to
-// tell it by, and it is answered as any other that changed. A request of which a few words stand
-// in another one is another.
+// WLD-6: even when most of a request is dropped or cut, the rest is enough to recognize it: it is
+// answered like any other changed request. A request that only shares a few words with a recorded
+// one is a different request.
 func TestCutRequestsAreChangedOnes(t *testing.T) {
 	long := strings.Repeat("the ferry to Bergen leaves at noon and ", 200)
 	_, live := asking(t, saying("you are kind", "hello there", long))
@@ -173,7 +173,7 @@ func TestCutRequestsAreChangedOnes(t *testing.T) {
 	assert.Equal(t, replay.Unanswered, report.Divergence.Class)
 }
 
-// WLD-6: each member of a request that changes is named.
+// WLD-6: the report names each member of a request that changed.
 func TestChangedRequestsAreNamed(t *testing.T) {
 	request := func() map[string]any {
 		return map[string]any{"model": "m", "temperature": 0.5, "tools": []any{map[string]any{"name": "weather", "strict": true}},
@@ -204,8 +204,8 @@ func TestChangedRequestsAreNamed(t *testing.T) {
 	}
 }
 
-// WLD-6: whom Outside names is asked for real, and nobody else; Strict answers equal
-// requests alone.
+// WLD-6: only the services that Outside names are asked for real. With Strict, only requests that
+// equal a recorded one are answered.
 func TestWhoMayBeAsked(t *testing.T) {
 	hello := saying("hello there")
 	_, live := asking(t, hello)
@@ -230,8 +230,8 @@ func TestWhoMayBeAsked(t *testing.T) {
 	assert.Zero(t, asked)
 }
 
-// WLD-6: from a crossing on the world is asked for real, if it may be asked, and what
-// comes before it is answered from the recording.
+// WLD-6: from a given crossing on, services that may be asked are asked for real. Requests before
+// that crossing are answered from the recording.
 func TestOutsideFrom(t *testing.T) {
 	one, two, three := saying("hello one"), saying("hello two"), saying("hello three")
 	trace, _ := asking(t, one, two, three)
@@ -271,9 +271,9 @@ func TestOutsideFrom(t *testing.T) {
 	assert.ErrorContains(t, err, "Outside names nobody")
 }
 
-// WLD-6: whichever requests come, permuted, dropped, doubled and edited: an equal one
-// gets its own answers, in their order, and never another's; what is asked more often
-// than it was recorded is not answered. The report is green for the very same alone.
+// WLD-6: requests may be permuted, dropped, repeated or edited. A request that equals a recorded
+// one gets that one's answers, in their order, and never another's. Repeats beyond the recorded
+// number are not answered. The report is green only if all requests are the same.
 func TestEqualRequestsGetTheirOwnAnswers(t *testing.T) {
 	texts := []string{"one fish in the sea", "two fish in the sea", "red fish in the sea", "blue fish in the sky"}
 	drawn := rapid.SliceOfN(rapid.SampledFrom(texts), 1, 5)
@@ -299,7 +299,7 @@ func TestEqualRequestsGetTheirOwnAnswers(t *testing.T) {
 	})
 }
 
-// edited are some texts with what an agent of today may make of them.
+// edited returns the texts with some of the changes that today's agent may make to them.
 func edited(t *rapid.T, texts []string) (asked []string) {
 	for _, text := range rapid.Permutation(texts).Draw(t, "permuted") {
 		switch rapid.SampledFrom([]string{"kept", "kept", "dropped", "doubled", "edited"}).Draw(t, "how") {
@@ -314,8 +314,8 @@ func edited(t *rapid.T, texts []string) (asked []string) {
 	return asked
 }
 
-// askedAgain records a turn that asks for some texts, each of which gets an answer of its
-// own, and replays it asking for others.
+// askedAgain records a turn that asks for the texts in recorded, each with an answer of its own,
+// and replays it with a turn that asks for the texts in asked.
 func askedAgain(t *testing.T, recorded, asked []string) (*replay.Report, []string) {
 	n, now := 0, recorded
 	var answers []string
@@ -343,8 +343,8 @@ func askedAgain(t *testing.T, recorded, asked []string) (*replay.Report, []strin
 	return report, answers
 }
 
-// WLD-6: what is not answered has one code for everybody, so that clients can leave off;
-// where they ask again all the same, that is one finding.
+// WLD-6: every client gets the same code for an unanswered ask, so that it can stop asking. If it
+// retries anyway, the retries belong to the same finding.
 func TestUnansweredAsksAreOneFinding(t *testing.T) {
 	assert.ErrorIs(t, replay.ErrUnanswered, adk.E_UNANSWERED)
 	hello, strange := saying("hello there"), map[string]any{"nothing": "like it"}
@@ -359,8 +359,8 @@ func TestUnansweredAsksAreOneFinding(t *testing.T) {
 	assert.Zero(t, report.Divergence.After.Own)
 }
 
-// WLD-6: results that are paired with the wrong calls are changed requests, however much of the
-// other's words each has. The same two in another order are an order.
+// WLD-6: a request that pairs results with the wrong calls is a changed request, however many words
+// it shares with the recorded one. The same two requests in the other order are an order divergence.
 func TestSwappedResultsAreChanges(t *testing.T) {
 	written := func(call, text string) map[string]any {
 		return map[string]any{"role": "tool", "call": call, "messages": text}
@@ -376,8 +376,8 @@ func TestSwappedResultsAreChanges(t *testing.T) {
 	assert.Equal(t, replay.Order, report.Divergence.Class, report)
 }
 
-// WLD-6: where a changed request is as much like two that were recorded, it is given the
-// answer of the first, and the report says that this is ambiguous.
+// WLD-6: if a changed request is equally similar to two recorded ones, it gets the answer of the
+// first, and the report says that the match is ambiguous.
 func TestTiesAreAmbiguous(t *testing.T) {
 	const said = "ambiguous"
 	one, two := saying("hello you there one"), saying("hello you there two")
@@ -395,8 +395,8 @@ func TestTiesAreAmbiguous(t *testing.T) {
 	assert.NotContains(t, report.String(), said, "the answer of either is of the same request")
 }
 
-// WLD-6: an id that live code made is another one in every run, also inside a text that
-// is asked, whatever stands around it; what is merely like one is not.
+// WLD-6: an id that live code made differs in each run. It is renamed also inside the text of a
+// request, whatever surrounds it; a string that only resembles the id is not renamed.
 func TestIDsInsideRequestsAreRenamed(t *testing.T) {
 	for _, text := range []string{"see %s, please", "%s", "a line\n%s\tand more", `{"of":"%s"}`, "é%sé", "a \\%s", "%[1]s/%[1]s"} {
 		t.Run(text, func(t *testing.T) {
@@ -422,8 +422,8 @@ func TestIDsInsideRequestsAreRenamed(t *testing.T) {
 	}
 }
 
-// WLD-6, RUN-7: an id that the engine made, and a checksum of a call whose arguments hold one
-// that live code made, are others in every run: a request that says them is the same.
+// WLD-6, RUN-7: ids that the engine made, and checksums of calls whose arguments hold an id of
+// live code, differ in each run. Requests that differ only in them are the same.
 func TestMadeIDsInsideRequests(t *testing.T) {
 	made := 0
 	look := tracetest.Must(adk.NewTool(adk.ToolInit{Name: "look", Description: "looks", InputSchema: json.RawMessage(`{"type":"object"}`),
@@ -465,8 +465,8 @@ func TestMadeIDsInsideRequests(t *testing.T) {
 	}
 }
 
-// WLD-5: a client reads answers on goroutines of its own. That it came to the end of one
-// before its call returned, or did not, is no difference; that it read less is one.
+// WLD-5: a client reads answers on its own goroutines. Whether it reached the end of an answer
+// before its call returned makes no difference; reading less of the answer does.
 func TestEndsThatAreNotAwaited(t *testing.T) {
 	answer := []json.RawMessage{json.RawMessage(`"head"`), json.RawMessage(`"event"`)}
 	type reading struct {
@@ -518,8 +518,8 @@ func TestEndsThatAreNotAwaited(t *testing.T) {
 	}
 }
 
-// WLD-3: what a replay serves fails with errors of the types that the world's had, so
-// that code which goes by them goes the same way.
+// WLD-3: an answer that a replay serves fails with an error of the type that the real one had, so
+// that code which examines the type takes the same branch.
 func TestServedErrorsHaveTheirTypes(t *testing.T) {
 	asked := 0
 	run := func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -544,9 +544,9 @@ func TestServedErrorsHaveTheirTypes(t *testing.T) {
 	assert.Equal(t, 1, asked)
 }
 
-// WLD-6: what goroutines of user code's own ask is in no order, and neither is what was
-// asked at once: who gets to it first is nobody's deed. What is asked on the goroutine of a
-// seam call has its order, and whatever is asked otherwise is told of all of them.
+// WLD-6: asks from goroutines of user code have no order among them, and neither have concurrent
+// asks: which one comes first is nondeterministic. Asks on the goroutine of a seam call have an
+// order. All other differences are reported for every ask.
 func TestAsksOfGoroutinesAreInNoOrder(t *testing.T) {
 	ask := func(ctx context.Context, n int, do func(context.Context, int) (string, error)) {
 		answer, err := adk.Ask(ctx, "model", n, do)
@@ -610,8 +610,8 @@ func TestAsksOfGoroutinesAreInNoOrder(t *testing.T) {
 	}
 }
 
-// WLD-6: what is asked on another path has no answer; the difference names the path, and all else
-// that changed. What is alike in nothing is no changed request.
+// WLD-6: a request to another path gets no answer. The difference names the path and everything
+// else that changed. A request that shares nothing with a recorded one is not a changed request.
 func TestAskOnAnotherPathIsNamed(t *testing.T) {
 	of := func(at, text string) map[string]any {
 		return map[string]any{"method": "POST", "path": "/answers/" + at, "body": map[string]any{"temperature": 0.5, "contents": []any{text}}}
@@ -627,7 +627,7 @@ func TestAskOnAnotherPathIsNamed(t *testing.T) {
 	assert.Empty(t, report.Divergence.Fields)
 }
 
-// WLD-6: another model, which some servers have in the path, is a change of the request, and answered.
+// WLD-6: another model, which some servers have in the path, is a changed request, and is answered.
 func TestAnotherModelInThePathIsAChange(t *testing.T) {
 	of := func(model string) map[string]any {
 		return map[string]any{"method": "POST", "path": "/models/" + model + ":generate", "body": map[string]any{"contents": []any{"How is the weather in Oslo today?"}}}
@@ -642,7 +642,7 @@ func TestAnotherModelInThePathIsAChange(t *testing.T) {
 	assert.NotContains(t, answers[0], "E_UNANSWERED")
 }
 
-// WLD-6: what is asked of somebody else has no answer either, and the difference says of whom.
+// WLD-6: a request to another service gets no answer either, and the difference names that service.
 func TestAskOfSomebodyElseIsNamed(t *testing.T) {
 	asks := func(of, text string) func(context.Context, *adk.DispatchContext, *adk.Helpers) error {
 		return func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -668,8 +668,8 @@ func TestAskOfSomebodyElseIsNamed(t *testing.T) {
 	}
 }
 
-// WLD-8: a caller whose time was over when it was recorded finds it over in a replay; one that
-// gave each of several attempts a time of its own waits for none.
+// WLD-8: a caller whose deadline had passed in the recorded run finds it passed in a replay. A
+// caller that gives each of several attempts its own deadline waits for none of them.
 func TestDeadlinesInAReplay(t *testing.T) {
 	for attempts, takes := range map[int]time.Duration{1: time.Minute, 3: 0} {
 		synctest.Test(t, func(t *testing.T) {
@@ -699,8 +699,8 @@ func TestDeadlinesInAReplay(t *testing.T) {
 	}
 }
 
-// The address of a test's server is another one each time, and what a tool says of it a part of
-// the turn: the report says that nothing else differs, where that is so.
+// The address of a test server differs in each run, and a tool that mentions it makes it part of
+// the turn. If nothing else differs, the report says so.
 func TestTheAddressOfATestsServer(t *testing.T) {
 	const hint = "only an address of this machine differs"
 	said := func(text string) map[string]any { return saying("use the tool", text) }

@@ -18,8 +18,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// DET-4: runs that are under way at once, each with a compressed trace of its own, take no
-// more than a gigabyte together. `make heavy` has ten thousand; a normal run has fewer.
+// DET-4: concurrent runs, each with its own compressed trace, take no more than a gigabyte
+// together. `make heavy` tries ten thousand runs; a normal test run has fewer.
 func TestALargeNumberOfRuns(t *testing.T) {
 	runs := 64
 	if os.Getenv(largeVariable) == "all" {
@@ -71,7 +71,7 @@ func TestALargeNumberOfRuns(t *testing.T) {
 	}
 }
 
-// closing is a writer that is closed by nobody else.
+// closing is a writer with a Close method that does nothing.
 type closing struct{ io.Writer }
 
 func (closing) Close() error { return nil }

@@ -21,8 +21,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// cancelling runs goroutines, of which the first that fails ends the context of the others, as
-// golang.org/x/sync/errgroup does.
+// cancelling runs goroutines. The first one that fails cancels the context of the others, as in
+// golang.org/x/sync/errgroup.
 type cancelling struct {
 	wg     sync.WaitGroup
 	once   sync.Once
@@ -49,8 +49,8 @@ func (c *cancelling) Wait() error {
 	return c.failed
 }
 
-// failing answers all but one of so many, which fails when all have asked: what the others ask
-// lasts until their context ends.
+// failing makes all asks but one block until their context ends. The remaining ask fails once all
+// others have been made.
 func failing(many, fails int) func(context.Context, int) (string, error) {
 	var asked sync.WaitGroup
 	asked.Add(many)
@@ -65,7 +65,7 @@ func failing(many, fails int) func(context.Context, int) (string, error) {
 	}
 }
 
-// says has an agent say how its work came out.
+// says makes an agent report the text that do returns.
 func says(do func(context.Context, *adk.DispatchContext) string) func(context.Context, *adk.DispatchContext, *adk.Helpers) error {
 	return func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		_, err := h.ReportMessage("m", do(ctx, dc), true)
@@ -73,7 +73,7 @@ func says(do func(context.Context, *adk.DispatchContext) string) func(context.Co
 	}
 }
 
-// limited lets those who ask go on one by one, so long after one another.
+// limited is a rate limiter: it lets callers continue one by one, with the duration each between them.
 type limited struct {
 	mu   sync.Mutex
 	next time.Time
@@ -87,8 +87,8 @@ func (l *limited) wait(ctx context.Context) error {
 	return nil
 }
 
-// pause is how long to wait for a place, which is taken. Who reads the clock lets others go on
-// so often before it comes to the lock.
+// pause reserves a place and returns how long to wait for it. Between reading the clock and taking
+// the lock it yields the given number of times.
 func (l *limited) pause(ctx context.Context, yields int) time.Duration {
 	now := adk.Now(ctx)
 	for range yields {
@@ -104,9 +104,9 @@ func (l *limited) pause(ctx context.Context, yields int) time.Duration {
 	return place.Sub(now)
 }
 
-// What goroutines of live code's own do with what they hear shows nowhere: that one ends the
-// context of the others, or has come to a lock. Each hears what it heard when all have come to
-// rest from what was heard before, and so unchanged code is green. (DET-2, WLD-6)
+// No crossing shows what goroutines of live code do with an answer, such as cancelling the context
+// of the others or waiting for a lock. A replay delivers an answer only when all goroutines have
+// come to rest after the previous one. Unchanged code is therefore green. (DET-2, WLD-6)
 func TestGoroutinesHearInTheRecordedOrder(t *testing.T) {
 	thorough.Long(t)
 	t.Parallel()
@@ -198,7 +198,7 @@ func TestGoroutinesHearInTheRecordedOrder(t *testing.T) {
 				return errors.Join(err, all.Wait(), dc.Ack())
 			})
 		},
-		"one after the other": func(recorded bool) adk.Config { // else one may read the clock before another, and come to the lock behind it
+		"one after the other": func(recorded bool) adk.Config { // otherwise one may read the clock before another, and reach the lock behind it
 			limit, turns := &limited{each: time.Millisecond}, make([]chan bool, many)
 			for i := range turns {
 				turns[i] = make(chan bool)
@@ -213,7 +213,7 @@ func TestGoroutinesHearInTheRecordedOrder(t *testing.T) {
 						}
 						pause := limit.pause(ctx, 100*(many-i))
 						close(turns[i])
-						if pause > 0 { // who need not wait asks while others read the clock
+						if pause > 0 { // one that need not wait asks while others read the clock
 							_ = adk.Sleep(ctx, pause)
 						}
 						said[i], _ = adk.Ask(ctx, "pages", i, func(context.Context, int) (string, error) { return fmt.Sprint("page ", i), nil })
@@ -234,8 +234,8 @@ func TestGoroutinesHearInTheRecordedOrder(t *testing.T) {
 	}
 }
 
-// The ids that a call makes between rounds of goroutines are those that it made there, however far
-// what is told of their tools has come.
+// The ids that a call makes between rounds of goroutines are the recorded ones, however many
+// crossings of the goroutines' tools the engine has reported by then.
 func TestIDsBetweenRoundsOfGoroutines(t *testing.T) {
 	t.Parallel()
 	hold := tracetest.Must(adk.NewTool(adk.ToolInit{Name: "hold", Description: "holds", InputSchema: []byte(`{"type":"object"}`),
@@ -245,7 +245,7 @@ func TestIDsBetweenRoundsOfGoroutines(t *testing.T) {
 	agent := executing(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		n := 0
 		for _, many := range []int{2, 1, 2} {
-			_ = dc.NewID() // what it is used for would tell which it is
+			_ = dc.NewID() // its use would tell which id it is
 			var all started
 			for range many {
 				n++
@@ -269,8 +269,8 @@ func TestIDsBetweenRoundsOfGoroutines(t *testing.T) {
 	}
 }
 
-// What a goroutine asks at the moment at which the call goes on is in no order with that, and yet
-// what it asks before the call has heard what it waited for is: a payment before its approval.
+// An ask that a goroutine makes at the moment at which its call continues has no order with it. But an
+// ask before the call has heard what it waited for has one: a payment before its approval is reported.
 func TestAGoroutineThatDoesNotWaitIsTold(t *testing.T) {
 	t.Parallel()
 	agent := func(early bool) adk.Config {
@@ -306,8 +306,8 @@ func TestAGoroutineThatDoesNotWaitIsTold(t *testing.T) {
 	}
 }
 
-// Where the caller left while goroutines were at work, what they had begun by then is chance: a
-// difference there says so, and one of code without any does not.
+// If the caller left while goroutines were at work, it is nondeterministic how much they had
+// begun. A difference there says so; a difference in code without goroutines does not.
 func TestTheCallerOfGoroutinesLeft(t *testing.T) {
 	t.Parallel()
 	for name, beside := range map[string]bool{"goroutines": true, "none": false} {
@@ -344,7 +344,7 @@ func TestTheCallerOfGoroutinesLeft(t *testing.T) {
 	}
 }
 
-// Neither is it chance that the call waits for what a goroutine asks before it asks itself.
+// It is not nondeterministic, either, that the call waits for a goroutine's ask before it asks itself.
 func TestTheOrderOfAGoroutineAndItsCall(t *testing.T) {
 	t.Parallel()
 	agent := func(first bool) adk.Config {
@@ -374,8 +374,8 @@ func TestTheOrderOfAGoroutineAndItsCall(t *testing.T) {
 	assert.Equal(t, replay.Order, d.Class, d)
 }
 
-// Strands that share a limit behind a lock get their places as they were: also where live code
-// writes, of which only what makes the difference is run again.
+// Strands that share a limit behind a lock get the places that they had in the recorded run. This also
+// holds for live code that writes, of which only the part that makes the difference is run again.
 func TestStrandsShareALimit(t *testing.T) {
 	t.Parallel()
 	agent := func() adk.Config {
@@ -404,7 +404,7 @@ func TestStrandsShareALimit(t *testing.T) {
 	}
 }
 
-// In a bubble nobody's time passes for that: what goroutines measure is what it was.
+// In a bubble this costs no fake time: goroutines measure the recorded durations.
 func TestGoroutinesHearInABubble(t *testing.T) {
 	t.Parallel()
 	run := says(func(ctx context.Context, _ *adk.DispatchContext) string {

@@ -14,8 +14,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// BenchmarkAsksThatFail doubles how often one call asks somebody who does not answer, each
-// time otherwise, or always the same: ns/ask stay as they are.
+// BenchmarkAsksThatFail doubles the number of failing asks of one call; the asks are all different
+// or all the same. ns/ask must stay constant.
 func BenchmarkAsksThatFail(b *testing.B) {
 	for name, request := range map[string]func(int) string{
 		"each-new": func(n int) string { return fmt.Sprint("question ", n) },

@@ -18,9 +18,9 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// chatTrace is the trace of a turn with about n crossings: iterations that stream
-// a message, run a tool, and keep call and message under the ids that those of
-// the iteration before had, so that no state grows with the turn.
+// chatTrace is the trace of a turn with about n crossings. Each iteration streams a message, runs
+// a tool, and stores call and message under the ids of the previous iteration, so that no state
+// grows with the turn.
 func chatTrace(b *testing.B, n int, input ...adk.DispatchMiddleware) []byte {
 	var trace bytes.Buffer
 	script := fakes.NewTool("lookup", "Looks a city up.", "4 °C")
@@ -36,13 +36,13 @@ func chatTrace(b *testing.B, n int, input ...adk.DispatchMiddleware) []byte {
 	return trace.Bytes()
 }
 
-// How many crossings an iteration of a chatModel has, and the turn around them.
+// The number of crossings of one iteration of a chatModel, and of the turn around the iterations.
 const (
 	crossingsOfChat = 59
 	crossingsAround = 16
 )
 
-// chatModel acks after so many iterations.
+// chatModel acks after the given number of iterations.
 type chatModel struct {
 	iterations int
 	lookup     *adk.Tool
@@ -79,8 +79,8 @@ func (m *chatModel) answer(ctx context.Context, dc *adk.DispatchContext, h *adk.
 	return dc.Messages().Store(ctx, said)
 }
 
-// What a crossing of a turn of many kinds costs stays the same however many
-// there are. A turn of 16 crossings is the smallest that succeeds.
+// The cost of one crossing, in a turn with crossings of many kinds, does not depend on how many
+// there are. The smallest turn that succeeds has 16 crossings.
 func BenchmarkVerifyChat(b *testing.B) {
 	for _, n := range []int{16, 1000, 50_000} {
 		trace := chatTrace(b, n)
@@ -95,8 +95,8 @@ func BenchmarkVerifyChat(b *testing.B) {
 	}
 }
 
-// The same with live middleware, which is run in every iteration: the replay then
-// holds the whole recording, to answer by cause.
+// The same with live middleware, which runs in every iteration. The replay then holds the whole
+// recording, as it answers by cause.
 func BenchmarkVerifyChatLive(b *testing.B) {
 	pass := adk.DispatchMiddleware{Name: "pass", Run: func(ctx context.Context, _ *adk.DispatchContext, next adk.Next) error {
 		next(ctx)
@@ -116,7 +116,7 @@ func BenchmarkVerifyChatLive(b *testing.B) {
 	}
 }
 
-// A folder of ten thousand traces that are small, as a job that guards one has.
+// A folder of ten thousand small traces, as a CI job may have.
 func BenchmarkVerifyManySmall(b *testing.B) {
 	files := make([]string, 10_000)
 	trace, folder := chatTrace(b, 16), b.TempDir()
@@ -133,7 +133,7 @@ func BenchmarkVerifyManySmall(b *testing.B) {
 	b.ReportMetric(float64(len(files)*b.N)/b.Elapsed().Seconds(), "traces/s")
 }
 
-// What of that is reading alone, and what writing.
+// The shares of reading alone and of writing alone.
 func BenchmarkReadChat(b *testing.B) {
 	recorded := chatTrace(b, 50_000)
 	perSecond(b, func() (crossings int) {
@@ -166,7 +166,7 @@ func verifyFile(b *testing.B, file string) int {
 	return verifyFrom(b, in)
 }
 
-// perSecond reports how many crossings a second run gets through.
+// perSecond reports how many crossings run processes in a second.
 func perSecond(b *testing.B, run func() (crossings int)) {
 	b.ReportAllocs()
 	all := 0

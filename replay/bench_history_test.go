@@ -12,8 +12,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// BenchmarkHistory doubles the work of a history that grows throughout a turn, recorded,
-// replayed, and replayed with its own executor: ns/crossing stay as they are.
+// BenchmarkHistory doubles the length of a history that grows throughout a turn. The turn is
+// recorded, replayed, and replayed with its executor live. ns/crossing must stay constant.
 func BenchmarkHistory(b *testing.B) {
 	shape, known := large.Named("history")
 	require.True(b, known)

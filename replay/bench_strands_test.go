@@ -14,8 +14,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// BenchmarkVerifyStrands doubles the strands that are under way at once: ns/crossing stay
-// as they are.
+// BenchmarkVerifyStrands doubles the number of strands that run at once. ns/crossing must stay
+// constant.
 func BenchmarkVerifyStrands(b *testing.B) {
 	shape, known := large.Named("wide")
 	require.True(b, known)
@@ -32,8 +32,8 @@ func BenchmarkVerifyStrands(b *testing.B) {
 	}
 }
 
-// BenchmarkLiveStrands doubles the strands of live code that are under way at once and wait
-// for one another, each to report before the next: ns/strand stay about as they are.
+// BenchmarkLiveStrands doubles the number of live strands that run at once. Each waits for its
+// turn to report. ns/strand must stay about constant.
 func BenchmarkLiveStrands(b *testing.B) {
 	for _, strands := range []int{1000, 2000, 4000, 8000} {
 		recorded, live := reporting(b, strands)
@@ -48,8 +48,8 @@ func BenchmarkLiveStrands(b *testing.B) {
 	}
 }
 
-// reporting is a recorded turn in which so many strands report a message each, and the live
-// code that does so again.
+// reporting returns a recorded turn in which each strand reports a message, and the live code that
+// does the same again.
 func reporting(t testing.TB, strands int) ([]byte, replay.Live) {
 	run := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		for i := range strands {

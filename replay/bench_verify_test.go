@@ -16,8 +16,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// streamLengths are how many deltas a benchmarked message has: what is linear
-// costs the same for each of them.
+// streamLengths are the numbers of deltas of a benchmarked message. If the cost is linear, a delta
+// costs the same in each.
 var streamLengths = []int{1000, 10_000, 100_000}
 
 // streamTurn runs a turn whose model streams one message of n deltas. The
@@ -38,7 +38,7 @@ func streamTurn(b *testing.B, n int, probe adk.Probe) {
 	require.NoError(b, runner.Run(b.Context(), adk.RawTurn{SystemPrompt: "be brief"}))
 }
 
-// perDelta reports what one delta costs: its time, and what is allocated for it.
+// perDelta reports the time and the allocations that one delta costs.
 func perDelta(b *testing.B, n int, run func()) {
 	_, bytes := allocs.Sum(func() {
 		for b.Loop() {
@@ -79,7 +79,7 @@ func BenchmarkStreamVerify(b *testing.B) {
 	}
 }
 
-// verifySame verifies a trace, and tells how many crossings it has.
+// verifySame verifies a trace, and returns how many crossings it has.
 func verifySame(b *testing.B, trace []byte) int { return verifyFrom(b, bytes.NewReader(trace)) }
 
 func verifyFrom(b *testing.B, trace io.Reader) int {

@@ -15,8 +15,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
-// BenchmarkWithheld doubles how many different secrets live code says that the recording has
-// placeholders for: ns/secret stay as they are.
+// BenchmarkWithheld doubles the number of different secrets in live code for which the recording
+// has placeholders. ns/secret must stay constant.
 func BenchmarkWithheld(b *testing.B) {
 	rules := &redact.Rules{Paths: []string{"password"}}
 	for _, secrets := range []int{1_000, 2_000, 4_000, 8_000} {

@@ -25,7 +25,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// twoEvents answers with a stream of two events.
+// twoEvents answers every request with a stream of two events.
 type twoEvents struct{}
 
 func (twoEvents) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -33,9 +33,9 @@ func (twoEvents) RoundTrip(req *http.Request) (*http.Response, error) {
 		Body: io.NopCloser(strings.NewReader("data: 1\n\ndata: 2\n\n")), Request: req}, nil
 }
 
-// A caller leaves at any time: when code has just asked whether he has, and begins what is then
-// refused; or while it waits for what a server says, which comes all the same. A replay has him
-// leave where the same code does the same again.
+// A caller may leave at any time: just after the code has checked for it, so that the next
+// operation is refused, or while the code waits for an answer that arrives anyway. In a replay the
+// caller leaves where the same code has reached the same point.
 func TestTheCallerLeavesInBetween(t *testing.T) {
 	ask := func(ctx context.Context) error {
 		_, err := adk.Ask(ctx, "model", "?", func(context.Context, string) (string, error) { return "yes", nil })
@@ -112,14 +112,14 @@ func TestTheCallerLeavesInBetween(t *testing.T) {
 	}
 }
 
-// ended is a probe that knows in which order sleeps end, by how long they are.
+// ended is a probe that records in which order sleeps end. It identifies a sleep by its duration.
 type ended struct {
 	mu    sync.Mutex
 	moved *sync.Cond
-	long  map[int]time.Duration // by their operations
+	long  map[int]time.Duration // by operation
 	order []time.Duration
-	gone  int           // for how many of them it was done
-	all   chan struct{} // closed as so many have begun as it has room for
+	gone  int           // for how many of them inTurn has run do
+	all   chan struct{} // closed when as many sleeps have begun as it has room for
 }
 
 func (e *ended) Observe(adk.RunInfo) adk.Observer { return e }
@@ -143,7 +143,7 @@ func (e *ended) Tell(x *adk.Crossing) {
 	}
 }
 
-// inTurn does something once it was done for all sleeps that ended before this one.
+// inTurn calls do for the sleep of the given length after the calls for all sleeps that ended before it.
 func (e *ended) inTurn(long time.Duration, do func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -155,8 +155,8 @@ func (e *ended) inTurn(long time.Duration, do func()) {
 	e.moved.Broadcast()
 }
 
-// When the caller leaves, those of several goroutines that sleep end in the order that they had:
-// whoever joins their errors as they come has the same error.
+// When the caller leaves, sleeps on several goroutines end in the recorded order. Code that joins
+// their errors as they come therefore gets the same error.
 func TestWhoSleepsAsTheCallerLeaves(t *testing.T) {
 	t.Parallel()
 	const goroutines = 5
@@ -194,8 +194,8 @@ func TestWhoSleepsAsTheCallerLeaves(t *testing.T) {
 	}
 }
 
-// A goroutine that watches a request, and goes when there is an answer, has begun its sleep before
-// the answer comes, as it had: whoever asks hears nothing before.
+// A goroutine that watches a request, and stops when there is an answer, begins its sleep before
+// the answer arrives, as in the recorded run: the replay does not deliver the answer before.
 func TestAWatchdogBesideAnAsk(t *testing.T) {
 	t.Parallel()
 	agent := func(answer func()) adk.Config {
@@ -224,8 +224,8 @@ func TestAWatchdogBesideAnAsk(t *testing.T) {
 	}
 }
 
-// Who reads an answer piece by piece, and stores what it says meanwhile, has begun no goroutine;
-// nor has a tool that uses what it was made with.
+// Code that reads an answer piece by piece, and stores records between the pieces, has begun no
+// goroutine; nor has a tool that uses values from its construction.
 func TestWhoDoesAllInTurnIsBesideNobody(t *testing.T) {
 	t.Parallel()
 	note := func(ctx context.Context, dc *adk.DispatchContext, id string) error {
@@ -262,8 +262,8 @@ func TestWhoDoesAllInTurnIsBesideNobody(t *testing.T) {
 	assert.Greater(t, spanning, 4)
 }
 
-// Who sleeps on a goroutine that nobody waits for may not come to the end of it, which was that of
-// its context, before the run is over.
+// A sleep on a goroutine that nobody waits for ended with its context in the recorded run. In the
+// new run it need not end before the run is over.
 func TestASleepThatNobodyWaitsFor(t *testing.T) {
 	t.Parallel()
 	agent := func(comes bool, slept <-chan struct{}) adk.Config {

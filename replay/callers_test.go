@@ -31,8 +31,8 @@ func sending(second string, stashes bool) adk.Config {
 	}}}
 }
 
-// An agent asks all that it asks through one helper, whose line says nothing of what
-// changed: the report says who called it, also where something is missing behind an ask.
+// If an agent makes all its asks through one helper, the helper's line does not tell what changed.
+// The report therefore names the helper's callers, also if something is missing after an ask.
 func TestCallersOfAHelper(t *testing.T) {
 	var trace bytes.Buffer
 	runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(sending("its limit is ten words", true), replay.Record(&trace))))
@@ -52,15 +52,15 @@ func TestCallersOfAHelper(t *testing.T) {
 	}
 }
 
-// twice asks what is asked second in a line of its own, as agents do that have a method for it.
+// twice makes its second ask in a function of its own, as an agent with a method for it does.
 func twice(ctx context.Context, dc *adk.DispatchContext, second string) error {
 	first := send(ctx, "the question")
 	then := send(ctx, second) // this line
 	return errors.Join(first, then, dc.Ack())
 }
 
-// A review marks neither the helper that all is asked through nor the line that runs the agent,
-// but the nearest line between that is of this ask alone.
+// A review marks neither the helper that makes all asks nor the line that runs the agent, but the
+// nearest line between them that belongs to this ask alone.
 func TestTheMarkIsOfThisAskAlone(t *testing.T) {
 	agent := func(second string) adk.Config {
 		return adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -80,7 +80,7 @@ func TestTheMarkIsOfThisAskAlone(t *testing.T) {
 	assert.Regexp(t, `^replay/callers_test\.go:\d+ \(replay_test\.twice\)$`, d.Mark)
 }
 
-// Of many callers a report shows the nearest, and those nearest to the engine.
+// If there are many callers, a report shows only the innermost and the outermost ones.
 func TestManyCallersAreFew(t *testing.T) {
 	d := &replay.Divergence{Class: replay.Missing, Crossing: 7, Place: "http.go:1 (agent.do)",
 		Callers: []string{"http.go:2 (agent.retry)", "http.go:3 (agent.post)", "model.go:4 (agent.chat)", "agent.go:5 (agent.run)"}}
@@ -88,8 +88,8 @@ func TestManyCallersAreFew(t *testing.T) {
 		strings.Split(d.String(), "\n")[1:3])
 }
 
-// That an ask is no write any more is told beside a prompt that has changed before it: nothing that
-// the ask says follows from that.
+// A prompt has changed, and a later ask is no longer a write. The report mentions both, since the
+// change of the ask does not follow from the prompt.
 func TestAnAskThatIsNoWriteAnyMoreBehindAPrompt(t *testing.T) {
 	agent := func(prompt string, effect adk.Effect) adk.Config {
 		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -107,9 +107,9 @@ func TestAnAskThatIsNoWriteAnyMoreBehindAPrompt(t *testing.T) {
 	assert.Equal(t, "changed input in executor/e: ask trips effect", d.After.Apart[0].What)
 }
 
-// What a call no longer does first stands before the line of what it does first now. An ask that
-// is no write any more is told beside: not only the id for its key is missing, which would be a hint at
-// a package that makes ids by itself.
+// If a call no longer does what it did first, the report names the place before the line of what
+// it does first now. An ask that is no longer a write is reported as well. The missing id of its
+// key is then not the only difference, which would hint at a package that makes its own ids.
 func TestTheFirstOfACallIsMissing(t *testing.T) {
 	agent := func(keyed bool, effect adk.Effect) adk.Config {
 		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {

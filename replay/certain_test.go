@@ -19,21 +19,21 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// keeper is an agent that waits, asks somebody, and keeps what came of it.
+// keeper is an agent that waits, asks somebody, and stores the answer.
 type keeper struct {
 	Wait          time.Duration
 	Gate          adk.Gate
-	Unasked       bool   // nobody answers
+	Unasked       bool   // the ask gets no answer
 	Late          bool   // the answer takes a minute
 	Kept          string // the text of the message
 	ID            string // of it
-	Mended        string // the text that it has later
-	Twice, Before bool   // more is kept, behind it or before
+	Mended        string // the text that the message has later
+	Twice, Before bool   // another message is stored, after it or before it
 	Gone          string // the id of a message that is deleted
-	Read          string // of a message that is looked for
+	Read          string // the id of a message that it looks for
 	Full          bool   // the storage has no room
-	Busy          bool   // the storage does something of its own
-	unanswered    *int   // how often the agent was told that there is no answer
+	Busy          bool   // the storage reads the clock or the like itself
+	unanswered    *int   // how often the agent learned that there is no answer
 }
 
 func newKeeper() keeper {
@@ -135,14 +135,14 @@ func (k keeper) record(t *testing.T) []byte {
 	})
 }
 
-// live is the keeper's own code against what its storage and its people answered then.
+// live is the keeper's code as live seams; storage and people answer as recorded.
 func (k keeper) live() replay.Live {
 	return replay.Live{Config: k.config(), Turn: adk.RawTurn{SystemPrompt: "Keep."}, Seams: []string{replay.Executor}}
 }
 
-// What is asked otherwise and has a certain answer is recorded again with that: the new trace
-// is the same from then on, and the report says which answers those were. A replay that only
-// holds the turn against its recording has those of storage as well, and none of gates.
+// If the new code asks something else whose answer is certain, Rerecord records it with that answer:
+// the new trace is stable from then on, and the report names those answers. A replay that only
+// compares the turn with its recording takes the answers of storage as certain too, but none of gates.
 func TestRerecordTakesWhatIsCertain(t *testing.T) {
 	for name, one := range map[string]struct {
 		recorded, now func(k *keeper)
@@ -187,7 +187,7 @@ func TestRerecordTakesWhatIsCertain(t *testing.T) {
 			assert.Equal(t, slices.ContainsFunc(taken, func(one string) bool { return strings.Contains(one, "gate") }), *is.unanswered > 0)
 			require.NoError(t, err)
 			assert.Empty(t, found.Taken)
-			if name != "an id of its own" { // which stands for the recorded one
+			if name != "an id of its own" { // that id stands for the recorded one
 				assert.NotNil(t, found.Divergence)
 			}
 			strict := is.live()
@@ -199,8 +199,8 @@ func TestRerecordTakesWhatIsCertain(t *testing.T) {
 	}
 }
 
-// Where the answer depends on what is asked, or nothing was answered in its place, nobody
-// makes one up.
+// If the answer depends on what is asked, or if the recording has no answer in its place, Rerecord
+// does not make one up.
 func TestRerecordTakesNothingElse(t *testing.T) {
 	for name, one := range map[string]struct{ recorded, now func(k *keeper) }{
 		"a store more":              {now: func(k *keeper) { k.Twice = true }},
@@ -224,7 +224,7 @@ func TestRerecordTakesNothingElse(t *testing.T) {
 	}
 }
 
-// A sleep that is longer now takes that long in the new trace: what comes behind it is later.
+// A sleep that has become longer takes its new duration in the new trace; everything after it is later.
 func TestRerecordOfALongerSleep(t *testing.T) {
 	longer := newKeeper()
 	longer.Wait = time.Minute
@@ -238,8 +238,8 @@ func TestRerecordOfALongerSleep(t *testing.T) {
 	assert.GreaterOrEqual(t, lines[at].At.Sub(lines[slept].At), time.Minute)
 }
 
-// Two tools whose results are kept with the time are in another order now, and so is each kept
-// with another time: that both were executed is seen, since what keeps them says that it has.
+// The results of two tools are stored with the time. The tools now run in the other order, so each result
+// is stored with another time. The report still sees that both were executed, as the stored records say so.
 func TestStepsThatChangedPlacesAreSeen(t *testing.T) {
 	config := func(order ...string) adk.Config {
 		var tools []*adk.Tool
@@ -280,8 +280,8 @@ func TestStepsThatChangedPlacesAreSeen(t *testing.T) {
 	assert.Contains(t, report.String(), "    execute register {}\n    comes before execute map {}\n")
 }
 
-// Where a call does all else as recorded, the report asks whether what is missing is done past
-// the context; where more is missing, it was just left out.
+// If a call otherwise does everything as recorded, the report asks whether the missing operation
+// is now done past the context. If more is missing, the operation was just left out.
 func TestWhatIsMissingMayBeDonePastTheContext(t *testing.T) {
 	waiting := func(sleeps, notes, loud bool) adk.Config {
 		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -322,7 +322,7 @@ func TestWhatIsMissingMayBeDonePastTheContext(t *testing.T) {
 	}
 }
 
-// A sleep that somebody ended is not done past the context: that sleeps to its end.
+// A sleep that was interrupted is not done past the context: a sleep past the context lasts to its end.
 func TestASleepThatWasEndedIsNotDonePastTheContext(t *testing.T) {
 	agent := func(sleeps bool) adk.Config {
 		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {

@@ -21,13 +21,13 @@ import (
 	"github.com/adkreplay/adkreplay/replay/transcript"
 )
 
-// chat is an executor that asks a model over the streaming Chat Completions
-// protocol; it knows texts only. The ids and times of its records come from the
-// engine, so that a replay can give them back.
+// chat is an executor that asks a model over the streaming Chat Completions protocol; it handles
+// only texts. The ids and times of its records come from the engine, so that a replay can return
+// the recorded ones.
 type chat struct{ baseURL, model string }
 
-// run is one iteration: it asks, streams the answer, and runs the tools that
-// the model wants. An answer that wants none ends the dispatch.
+// run is one iteration: it asks, streams the answer, and runs the tools that the model requests.
+// An answer without tool calls ends the dispatch.
 func (c chat) run(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 	stream, err := c.ask(ctx, dc)
 	if err != nil {
@@ -47,13 +47,13 @@ func (c chat) run(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) 
 		}
 	}
 	if len(reply.calls) > 0 {
-		return nil // the model has to see what they gave
+		return nil // the model has to see the results
 	}
 	return dc.Ack()
 }
 
-// chatChunk is what this executor reads of an event. The last one may have no
-// choices; a tool call comes in fragments, told apart by their index.
+// chatChunk holds what this executor reads of an event. The last event may have no choices. A tool
+// call comes in fragments that share an index.
 type chatChunk struct {
 	Choices []struct {
 		Delta struct {
@@ -72,7 +72,7 @@ type chatCall struct {
 	} `json:"function"`
 }
 
-// ask sends what the dispatch sees, and gives the stream that answers it.
+// ask sends the messages of the dispatch, and returns the stream with the answer.
 func (c chat) ask(ctx context.Context, dc *adk.DispatchContext) (io.ReadCloser, error) {
 	body, err := json.Marshal(object{"model": c.model, "stream": true, "messages": chatMessages(dc), "tools": chatTools(dc)})
 	if err != nil {
@@ -96,8 +96,8 @@ func (c chat) ask(ctx context.Context, dc *adk.DispatchContext) (io.ReadCloser, 
 
 type object = map[string]any
 
-// chatMessages are the system prompt, the instructions, and then messages and
-// tool calls as they came to be.
+// chatMessages are the system prompt, the instructions, and then messages and tool calls in the
+// order in which they were made.
 func chatMessages(dc *adk.DispatchContext) []object {
 	type dated struct {
 		at       time.Time
@@ -136,8 +136,8 @@ func chatTools(dc *adk.DispatchContext) (tools []object) {
 	return tools
 }
 
-// readChunks reads an event stream. Its comments and blank lines say nothing,
-// and one that ends before it says so was cut short.
+// readChunks reads an event stream. It ignores comments and blank lines. A stream that ends
+// without an end marker was cut short.
 func readChunks(stream io.Reader, add func(chatChunk) error) error {
 	lines := bufio.NewScanner(stream)
 	lines.Buffer(nil, 1<<20)
@@ -160,7 +160,7 @@ func readChunks(stream io.Reader, add func(chatChunk) error) error {
 	return cmp.Or(lines.Err(), io.ErrUnexpectedEOF)
 }
 
-// chatReply is a reply under way.
+// chatReply is a reply that is being received.
 type chatReply struct {
 	ctx       context.Context
 	dc        *adk.DispatchContext
@@ -169,8 +169,8 @@ type chatReply struct {
 	calls     []*chatCall
 }
 
-// add reports text as it comes, and puts tool calls together. It looks whether
-// the turn is over: more of the stream may have been read before it was.
+// add reports text as it arrives, and assembles tool calls. It also checks whether the turn is
+// over, since more of the stream may already have been read by then.
 func (r *chatReply) add(chunk chatChunk) error {
 	if r.ctx.Err() != nil {
 		return context.Cause(r.ctx)
@@ -201,7 +201,7 @@ func (r *chatReply) addCall(fragment chatCall) {
 	r.calls[at].Function.Arguments += fragment.Function.Arguments
 }
 
-// storeMessage seals the message, if there was one, and stores it.
+// storeMessage completes the message, if there was one, and stores it.
 func (r *chatReply) storeMessage() error {
 	if r.messageID == "" {
 		return nil
@@ -218,7 +218,7 @@ func (r *chatReply) storeMessage() error {
 	return r.dc.Messages().Store(r.ctx, message)
 }
 
-// execute runs one tool. What fails in it is the model's to know.
+// execute runs one tool. Its failure is a result for the model.
 func (r *chatReply) execute(call *chatCall) error {
 	tool, ok := r.dc.Tools().Get(call.Function.Name)
 	if !ok {
@@ -241,9 +241,9 @@ func (r *chatReply) execute(call *chatCall) error {
 	return r.dc.ToolCalls().Store(r.ctx, record)
 }
 
-// An executor of one's own speaks to a provider over HTTP. Here that is a fake,
-// which streams a tool call and then a reply; the turn is recorded, verified
-// with the executor running again, and shown.
+// A user-written executor talks to a provider over HTTP. Here the
+// provider is a fake that streams a tool call and then a reply. The
+// turn is recorded, verified with the executor live, and shown.
 func Example_chatCompletions() {
 	conversation := fakes.Converse(
 		fakes.StreamToolCall("call_1", "weather", `{"ci`, `ty":"Oslo"}`),

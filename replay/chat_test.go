@@ -14,8 +14,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// A turn whose user left in the middle of a stream ends there again, although
-// the provider that a live executor asks has more to say.
+// If the user left in the middle of a stream, the replayed turn ends at the same place, although
+// the provider that the live executor asks has more to say.
 func TestLiveExecutorIsCancelledWhereItWas(t *testing.T) {
 	for _, recording := range recordings {
 		t.Run(recording.name, func(t *testing.T) {
@@ -67,8 +67,8 @@ func verifyChat(t *testing.T, trace []byte, c fakes.Conversation) *replay.Report
 	return report
 }
 
-// What a provider says once more, no longer or otherwise, is found where it is
-// said (design: "live seams are compared by their effects").
+// An extra, shorter or changed delta of a provider is reported at the crossing where it is said
+// (design: "live seams are compared by their effects").
 func TestLiveExecutorDiverges(t *testing.T) {
 	call := func(city string) fakes.Reply { return fakes.StreamToolCall("call_1", "weather", `{"city":`, city, `}`) }
 	recorded := fakes.Converse(call(`"Oslo"`), fakes.StreamReply("It rains", " in Oslo."))

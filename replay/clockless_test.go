@@ -14,8 +14,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// greeter asks a model with a prompt that it makes of the context, and has goroutines of its own read
-// the clock behind that.
+// greeter asks a model with a prompt that it derives from the context, and then reads the clock on
+// goroutines of its own.
 func greeter(prompt func(*adk.DispatchContext) string) adk.Config {
 	return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		_, asked := adk.Ask(ctx, "model", map[string]any{"prompt": prompt(dc), "from": "Oslo"}, func(context.Context, map[string]any) (string, error) { return "Hello.", nil })
@@ -27,8 +27,8 @@ func greeter(prompt func(*adk.DispatchContext) string) adk.Config {
 	})
 }
 
-// A reading of the clock that is gone is told as missing, and no later one is taken for it; and what
-// else the code that read it says otherwise is told beside it: a time explains no words.
+// If one reading of the clock is gone, it is reported as missing, and no later reading is taken for it.
+// Other changes of the same code are reported as well, since a changed time does not explain changed words.
 func TestAReadingOfTheClockLess(t *testing.T) {
 	recorded := byTheMachine(t, greeter(func(dc *adk.DispatchContext) string {
 		return "Be brief. Today is " + dc.Now().Format("2006-01-02") + "."

@@ -17,10 +17,10 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// With live seams too, an event that was not recorded is a difference, and so is
-// one that is gone, in whatever call and behind whatever operation: the engine
-// tells events, and today's may be another. No live code can make it do so, so the
-// two runs are held against each other as they are.
+// With live seams too, an event that was not recorded is a difference, and
+// so is a missing event, in every call and after every operation. The
+// engine emits events, and today's engine may differ. No live code can
+// make it do so, and the test therefore compares two edited runs directly.
 func TestEventsAreComparedWithLiveSeams(t *testing.T) {
 	known, err := wire.NewSentinels(nil, nil)
 	require.NoError(t, err)
@@ -46,8 +46,8 @@ func TestEventsAreComparedWithLiveSeams(t *testing.T) {
 	})
 }
 
-// With live seams too, a call of user code that an operation leads to and did not
-// when it was recorded is a difference, and so is one that it does not lead to now.
+// With live seams too, it is a difference if an operation now leads to a call of user code that it
+// did not lead to when recorded, or no longer leads to one.
 func TestCallsBelowOperationsAreComparedWithLiveSeams(t *testing.T) {
 	known, err := wire.NewSentinels(nil, nil)
 	require.NoError(t, err)
@@ -81,8 +81,8 @@ func TestCallsBelowOperationsAreComparedWithLiveSeams(t *testing.T) {
 	assert.Len(t, found, 3)
 }
 
-// A run with live seams that is as recorded and breaks the contract is red: a
-// recording of the same engine does not vouch for it.
+// A run with live seams that equals its recording but breaks the contract is red: a recording made
+// by the same engine does not prove the engine right.
 func TestLiveRunIsHeldAgainstTheContract(t *testing.T) {
 	known, err := wire.NewSentinels(nil, nil)
 	require.NoError(t, err)

@@ -18,8 +18,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
-// counting is a turn that logs how long what it was given is, and a little more, and keeps that
-// where it is no line of a log.
+// counting is a turn that logs the length of its input plus more. If keeps is set, it also stores
+// that number, outside of the log.
 func counting(more int, keeps bool, words string) adk.Config {
 	return adk.Config{Storage: fakes.NewStorage().Storage(), Executor: adk.Executor{Name: "model", Run: func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		text, _ := dc.Stash().Get("given", "").(string)
@@ -32,9 +32,9 @@ func counting(more int, keeps bool, words string) adk.Config {
 	}}}
 }
 
-// What a line of the log counts of a redacted text is no difference, and a report says so. Beside
-// any other difference it says that live code counts placeholders, which may be why; it says so
-// nowhere else.
+// A number in a log line that counts a redacted text is no difference, and the report says so.
+// Beside any other difference the report says that live code counts placeholders, which may be the
+// reason; it does not say so elsewhere.
 func TestCountsOfWhatWasRedacted(t *testing.T) {
 	const numbers, counts = "the numbers in lines of the log, which may count it",
 		"what live code counts of a redacted text: it has the length and the tokens of its placeholder, " +
@@ -68,8 +68,8 @@ func TestCountsOfWhatWasRedacted(t *testing.T) {
 	}
 }
 
-// A number that a path redacts is none when code is handed it anew. Where a line of the log said it,
-// and a pattern found it there, it says none now; any other number, and other words, are a difference.
+// Code does not get a number that a path redacts: here it gets 0. If the recorded log line has a placeholder
+// for the number, a 0 in its place is no difference. Any other number, and other words, are one.
 func TestNumbersThatWereRedactedInLogs(t *testing.T) {
 	agent := func(logs func(card int) string) adk.Config {
 		return adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {

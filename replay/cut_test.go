@@ -18,7 +18,7 @@ import (
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
-// cuts are a trace that was cut behind each of its lines, by how many crossings it has left.
+// cuts returns a trace cut after each of its lines, keyed by the number of crossings that are left.
 func cuts(file []byte) (all map[int][]byte) {
 	all = map[int][]byte{}
 	lines := bytes.SplitAfter(file, []byte("\n"))
@@ -28,7 +28,7 @@ func cuts(file []byte) (all map[int][]byte) {
 	return all
 }
 
-// verifyCut holds live code against a trace that was cut, which is said whatever differs.
+// verifyCut verifies live code against a cut trace. The report must mention the cut, whatever differs.
 func verifyCut(t *testing.T, file []byte, live replay.Live) *replay.Report {
 	t.Helper()
 	report, err := replay.Verify(t.Context(), bytes.NewReader(file), live)
@@ -39,8 +39,8 @@ func verifyCut(t *testing.T, file []byte, live replay.Live) *replay.Report {
 	return report
 }
 
-// A trace that was cut is as far as it goes what the code does that recorded it: nobody knows what
-// came behind, wherever the file was cut.
+// As far as a cut trace goes, it equals what the code does that recorded it. What came after the
+// cut is unknown, wherever the file was cut.
 func TestLiveCodeIsAsACutRecording(t *testing.T) {
 	thorough.Long(t)
 	t.Parallel()
@@ -69,7 +69,7 @@ func logging(words ...string) adk.Config {
 		}}}}
 }
 
-// What differs before the place where a trace was cut is told, and nothing from behind it.
+// A difference before the place where a trace was cut is reported, and nothing after it.
 func TestOnlyWhatDiffersBeforeTheCutIsTold(t *testing.T) {
 	var b bytes.Buffer
 	runner, err := adk.NewRunner(fakes.Deterministic(logging("one", "two", "three"), replay.Record(&b)))
@@ -84,7 +84,7 @@ func TestOnlyWhatDiffersBeforeTheCutIsTold(t *testing.T) {
 		name, said string
 		now        []string
 		class      replay.Class
-		from       int // the first cut that has it
+		from       int // the first cut after which the difference is reported
 	}{
 		{"another word", `message: expected "two", got "other"`, []string{"one", "other", "three"}, replay.ChangedInput, at("two")},
 		{"the last word is gone", `- report-log info word: "three"`, []string{"one", "two"}, replay.Missing, at("three")},

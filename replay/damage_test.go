@@ -29,8 +29,8 @@ func smallTrace(t testing.TB) []byte {
 	return file
 }
 
-// A file that is cut short gives all its whole lines, and says in which line it
-// ends, wherever it was cut.
+// A truncated file yields all of its whole lines, and the error names the line in which it ends,
+// wherever it was cut.
 func TestEveryPrefixIsReadAsFarAsItGoes(t *testing.T) {
 	t.Parallel()
 	file := smallTrace(t)
@@ -62,7 +62,7 @@ func notRead(t *testing.T, file []byte, format string, args ...any) {
 	assert.NotEmpty(t, refused.Fault, what)
 }
 
-// Lines that are swapped, doubled or gone, and single bits, are always found.
+// Swapped, doubled or missing lines, and flipped single bits, are always found.
 func TestEveryDamageIsFound(t *testing.T) {
 	thorough.Long(t)
 	t.Parallel()
@@ -89,8 +89,8 @@ func TestEveryDamageIsFound(t *testing.T) {
 	}
 }
 
-// Values that are nested too deep are refused by their line, in every place
-// that can hold one; none is followed into the stack.
+// Values that are nested too deeply are refused with their line, in every place that can hold a
+// value, without exhausting the stack.
 func TestDeepNestingIsRefused(t *testing.T) {
 	thorough.Long(t)
 	t.Parallel()
@@ -131,8 +131,8 @@ func TestDeepNestingIsRefused(t *testing.T) {
 	}
 }
 
-// A trace that says to keep a newer contract than this engine's is not replayed:
-// what would be compared is not what was promised.
+// A trace that claims to keep a newer contract than this engine's is not replayed: a comparison
+// would not test what was promised.
 func TestANewerContractIsToldAtOnce(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(string(smallTrace(t))), "\n")
 	lines[0] = strings.Replace(lines[0], fmt.Sprintf(`"contract":%d`, trace.ContractRevision), fmt.Sprintf(`"contract":%d`, trace.ContractRevision+1), 1)
@@ -147,7 +147,7 @@ func TestANewerContractIsToldAtOnce(t *testing.T) {
 	assert.ErrorAs(t, err, new(*trace.FormatError), "it is read to its end all the same")
 }
 
-// FuzzReadTrace reads any bytes: it must neither panic nor give another error.
+// FuzzReadTrace reads any bytes: the reader must not panic, and returns only errors of the documented type.
 func FuzzReadTrace(f *testing.F) {
 	f.Add([]byte(nil))
 	f.Add(tracetest.Seal([]string{tracetest.HeaderLine}, ""))
@@ -159,8 +159,8 @@ func FuzzReadTrace(f *testing.F) {
 	})
 }
 
-// FuzzVerify replays a trace of any lines: the replay ends, with a report or with
-// an error of the file, and what it says does not depend on the run.
+// FuzzVerify replays a trace of any lines: the replay ends, with a report or with an error of the
+// file, and its result is the same in each run.
 func FuzzVerify(f *testing.F) {
 	for _, name := range []string{"hello", "gate-timeout", "parallel-tools"} {
 		file, err := fixtures.Traces.ReadFile(name + ".jsonl")
@@ -182,8 +182,8 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// said is a report as its readers see it: what a divergence holds of a tool has compiled
-// schemas, which are equal to no others.
+// said is a report as its readers see it, so that reports can be compared: a divergence may hold
+// the compiled schemas of a tool, which equal no others.
 func said(r *Report) string {
 	if r == nil {
 		return ""
@@ -196,7 +196,7 @@ func said(r *Report) string {
 	return fmt.Sprint(rest, r.Divergence)
 }
 
-// The committed corpus is small, and there.
+// The committed corpus exists and is small.
 func TestTheCorpusIsCommitted(t *testing.T) {
 	for _, target := range []string{"FuzzReadTrace", "FuzzVerify"} {
 		files, err := os.ReadDir("testdata/fuzz/" + target)
@@ -205,7 +205,7 @@ func TestTheCorpusIsCommitted(t *testing.T) {
 	}
 }
 
-// An error of the disk is no fault of the file.
+// An error of the disk is not reported as a fault of the file.
 func TestAReadErrorIsNotTheFilesFault(t *testing.T) {
 	file := smallTrace(t)
 	broken := errors.New("the cable is out")

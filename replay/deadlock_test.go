@@ -11,8 +11,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Where nobody can go on the replay ends and says who waits for what, also when the
-// engine is wrong about the strand that a goroutine is of.
+// If no goroutine can continue, the replay ends and reports who waits for what, even if the engine
+// is wrong about the strand that a goroutine belongs to.
 func TestNobodyGoesOn(t *testing.T) {
 	p := newPlayer(&linesSource{[]trace.Line{
 		{Crossing: adk.Crossing{Seq: 1, Kind: adk.KindNow, Strand: 1}},
@@ -23,7 +23,7 @@ func TestNobodyGoesOn(t *testing.T) {
 	p.note(&adk.Crossing{Kind: adk.KindFork, ID: 2})
 	p.Park(0, func() bool { return false })
 	ended := make(chan bool)
-	go func() { // that of strand 1, by another number
+	go func() { // the goroutine of strand 1, under another number
 		p.Begin(adk.Step{Kind: adk.KindNow, Strand: 0})
 		ended <- true
 	}()

@@ -15,11 +15,11 @@ import (
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
-// wordsForAcme says the words of one customer, whose name it has.
+// wordsForAcme returns the words for one customer, whose name is part of the function's name.
 func wordsForAcme() string { return "its limit is surely nine words" }
 
-// The line that says what differs is told beside that of the ask, and hidden as that is where a rule
-// hides what stands in it. However long its path is, its number is there.
+// The line with the differing text is shown beside the line of the ask. Both are hidden if a rule
+// redacts text in them. The line number is shown, however long the path is.
 func TestTheLineThatSaysIt(t *testing.T) {
 	var trace bytes.Buffer
 	runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(sending("its limit is ten words", true), replay.Record(&trace))))

@@ -11,8 +11,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// What a program does with a divergence goes by its class, its fields and its crossings,
-// and never by the lines that are for people.
+// A program decides by the class, the fields and the crossings of a divergence, never by the lines
+// that are meant for people.
 func ExampleDivergence() {
 	agent := func(says string) adk.Config {
 		script := fakes.Script{{fakes.Say(says), fakes.Ack()}}

@@ -21,8 +21,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/nearest"
 )
 
-// The name of a seam comes from the trace: it must not be able to add a line
-// that reads like the verdict's own, or to act upon a terminal.
+// The name of a seam comes from the trace: it must not be able to add a line that looks like part
+// of the verdict, or to send sequences to the terminal.
 func TestDivergenceKeepsHostileSeamsOnItsLine(t *testing.T) {
 	d := &Divergence{Class: Missing, Crossing: 3, Seam: "turn-input/x\n0 divergences\x1b[2J"}
 	assert.Equal(t, `missing at crossing 3, in turn-input/x\n0 divergences\x1b[2J`+"\n", d.String())
@@ -34,8 +34,8 @@ func TestDivergenceWithoutASeam(t *testing.T) {
 	assert.Equal(t, "missing at crossing 3\n", d.String())
 }
 
-// Two errors with the same words are never shown as two that are the same: what is
-// said is the link of the chain that differs.
+// Two errors with the same words are never shown as if they were equal: the text names the link of
+// the error chain that differs.
 func TestErrorsWithTheSameWordsAreTakenApart(t *testing.T) {
 	known := wire.Comparer{Sentinels: tracetest.Must(wire.NewSentinels(nil, nil))}
 	err := func(err error) string {
@@ -61,8 +61,8 @@ func TestErrorsWithTheSameWordsAreTakenApart(t *testing.T) {
 	}
 }
 
-// Where the answer is there and was given already, that is why: what else comes near is
-// not told beside it, however near it is.
+// If the matching answer exists but was already given, that is the reason, and no similar recorded
+// request is shown, however similar it is.
 func TestASpentAnswerIsToldOfAlone(t *testing.T) {
 	other := Candidate{Crossing: 55, Text: "store call2", Refused: []string{`of is "toolCalls" and not "messages"`}, Elsewhere: true}
 	spent := Candidate{Crossing: 106, Text: "store m4", Refused: []string{nearest.SpentAnswer}, Spent: true}
@@ -82,8 +82,8 @@ func TestASpentAnswerIsToldOfAlone(t *testing.T) {
 	}
 }
 
-// Classes are all that there are: who chooses one by its name must not be told that there
-// is none such.
+// Classes lists all classes, so that a caller who selects one by name never learns that it does
+// not exist.
 func TestClassesAreAll(t *testing.T) {
 	t.Parallel()
 	file, err := parser.ParseFile(token.NewFileSet(), "divergence.go", nil, 0)
@@ -110,7 +110,7 @@ func TestOneThatFollowsIsOne(t *testing.T) {
 	assert.Equal(t, "0 follow from it, 2 differ on their own", (&Impact{Own: 2}).Others())
 }
 
-// Two long crossings that differ in what is cut out of both are one line, and no two lengths.
+// Two long crossings that differ only in the part cut from both are shown as one line, and not by two lengths.
 func TestCrossingsThatDifferInWhatIsCutOut(t *testing.T) {
 	begins := "ask model " + strings.Repeat("word ", 30)
 	d := &Divergence{Class: ChangedInput, Crossing: 3, Expected: begins + "… the end (1425 bytes)", Got: begins + "… the end (1325 bytes)"}

@@ -23,15 +23,15 @@ import (
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
-// The shop of the tests below pays whatever is asked for.
+// shop pays whatever it is asked for in the tests below.
 type shop struct{}
 
 func (shop) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}, nil
 }
 
-// paying is an agent that takes a card and an address out of the stash, encodes them, and says
-// what becomes of them wherever an agent says anything.
+// paying is an agent that takes a card and an address out of the stash, encodes them with made,
+// and emits the result in every place where an agent can.
 func paying(made func(card, mail string) string) adk.Config {
 	client := &http.Client{Transport: adkhttp.NewTransport(shop{})}
 	return adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -59,8 +59,8 @@ func paying(made func(card, mail string) string) adk.Config {
 	}}}
 }
 
-// Code is handed placeholders where a recording was redacted. What it encodes of them is what the
-// recording has for what it encoded of the secrets, and nothing else is; so it is recorded again.
+// Code that replays a redacted recording gets placeholders. An encoded placeholder equals the redacted form
+// of the encoded secret in the recording, and nothing else does. The turn can therefore be recorded again.
 func TestEncodedPlaceholders(t *testing.T) {
 	std := func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
 	const card, mail = "4929-1234-5678-1234", "ada@lovelaces.example"
@@ -119,8 +119,8 @@ func TestEncodedPlaceholders(t *testing.T) {
 	}
 }
 
-// That code encodes the placeholder which it is handed does not say that the rules find the secret
-// wherever code knows it from elsewhere.
+// If code encodes the placeholder that it was given, it does not follow that the rules would find
+// the secret if the code knew it from elsewhere.
 func TestAnEncodedPlaceholderVouchesForNoSecret(t *testing.T) {
 	const secret = "correct-horse"
 	agent := func(words string) adk.Config {

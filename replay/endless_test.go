@@ -22,7 +22,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/whatif"
 )
 
-// forks forks strands, each of which gets the handles of all, and waits for them.
+// forks is an executor that forks the strands, gives each the handles of all, and waits for them.
 func forks(all ...func(ctx context.Context, dc *adk.DispatchContext, of []*adk.Strand) error) adk.Config {
 	return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		var forked []*adk.Strand
@@ -42,8 +42,8 @@ func forks(all ...func(ctx context.Context, dc *adk.DispatchContext, of []*adk.S
 	})
 }
 
-// A run in which strands wait for one another in a circle never ends, whoever comes: the
-// replay ends when nobody else in it goes on, with what differs and who waits for whom.
+// A run whose strands wait for one another in a circle never ends by itself. The replay ends when
+// no other strand in it can continue, and reports what differs and which strand waits for which.
 // (RUN-5, DET-7)
 func TestStrandsInACircle(t *testing.T) {
 	t.Parallel()
@@ -86,7 +86,7 @@ func TestStrandsInACircle(t *testing.T) {
 	}
 }
 
-// So is one whose code says what redaction takes out.
+// The same holds for a circle in code that says what redaction takes out.
 func TestARedactedCircle(t *testing.T) {
 	thorough.Long(t)
 	t.Parallel()
@@ -100,7 +100,7 @@ func TestARedactedCircle(t *testing.T) {
 	assert.Len(t, d.Waiting, 1)
 }
 
-// What others in such a run have still to do is done before it is given up, and compared.
+// What other strands of such a run still have to do is done, and compared, before the replay gives the run up.
 func TestBesideACircle(t *testing.T) {
 	thorough.Long(t)
 	t.Parallel()
@@ -122,11 +122,11 @@ func TestBesideACircle(t *testing.T) {
 	assert.Contains(t, strings.Join(report.NotCompared, "\n"), "the run never ends, and was left behind")
 	whole, err := replay.Verify(t.Context(), bytes.NewReader(recorded), replay.Live{})
 	require.NoError(t, err)
-	// Neither strand 1's own step, nor what comes behind both strands.
+	// What remains is strand 1's own step, and what comes after both strands.
 	assert.Greater(t, report.Crossings, whole.Crossings/2)
 }
 
-// replays are all that run live code again.
+// replays are all functions that run live code again.
 var replays = map[string]func(ctx context.Context, recorded []byte, live replay.Live) error{
 	"verify": func(ctx context.Context, recorded []byte, live replay.Live) error {
 		_, err := replay.Verify(ctx, bytes.NewReader(recorded), live)
@@ -147,8 +147,8 @@ var replays = map[string]func(ctx context.Context, recorded []byte, live replay.
 	},
 }
 
-// A replay ends when its context has ended, whatever live code waits for: what does not come
-// to its end is left behind, and said. That it is woken later does no harm. (RUN-5)
+// A replay ends when its context ends, whatever live code waits for. A goroutine that does not end
+// is left behind, and the error says so. Waking it later does no harm. (RUN-5)
 func TestLiveCodeThatDoesNotEnd(t *testing.T) {
 	for name, run := range replays {
 		t.Run(name, func(t *testing.T) {
@@ -178,7 +178,7 @@ func TestLiveCodeThatDoesNotEnd(t *testing.T) {
 	}
 }
 
-// A circle is an error for who wants the new run.
+// For callers that want the new run, a circle is an error.
 func TestACircleIsNoRun(t *testing.T) {
 	t.Parallel()
 	works := func(_ context.Context, dc *adk.DispatchContext, _ []*adk.Strand) error {

@@ -19,7 +19,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// doing is an agent whose executor does these one after the other.
+// doing is an agent whose executor does the steps in order.
 func doing(steps ...func(context.Context, *adk.DispatchContext) error) adk.Config {
 	return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		for _, step := range steps {
@@ -63,7 +63,7 @@ func heldAgainst(t *testing.T, recorded, live adk.Config) *replay.Divergence {
 	return d
 }
 
-// Where one side has nothing, the report says what the call did next there.
+// If one side has no operation at a place, the report says what the call did next there.
 func TestReportsSayHowTheCallGoesOn(t *testing.T) {
 	for name, one := range map[string]struct {
 		recorded, live adk.Config
@@ -87,7 +87,7 @@ func TestReportsSayHowTheCallGoesOn(t *testing.T) {
 	}
 }
 
-// logs is an executor's that says so, and does some things then.
+// logs is an agent whose executor logs the text, and then does the rest.
 func logs(text string, then ...func(context.Context, *adk.DispatchContext) error) adk.Config {
 	return executing(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		h.Log(adk.LevelInfo, "step", text, nil)
@@ -100,7 +100,7 @@ func logs(text string, then ...func(context.Context, *adk.DispatchContext) error
 	})
 }
 
-// What code says of what it does is not what it does: that comes first where both differ.
+// A changed log line is only what code says about its actions: if an action differs as well, that is reported first.
 func TestALogIsNotTheFirstToBeSaid(t *testing.T) {
 	d := heldAgainst(t, logs("asks again", sleepsAMinute), logs("gives up", setsTheStash))
 	assert.Equal(t, replay.Missing, d.Class, d)
@@ -111,7 +111,7 @@ func TestALogIsNotTheFirstToBeSaid(t *testing.T) {
 	assert.Contains(t, d.String(), "gives up")
 }
 
-// A pause is made for what comes behind it, which is gone or new with it.
+// A pause belongs to the operation after it, and is gone or new together with it.
 func TestAPauseIsSaidWithWhatItIsFor(t *testing.T) {
 	once, again := doing(asksThat("a")), doing(asksThat("a"), sleepsAMinute, asksThat("a"), asksThat("b"), setsTheStash)
 	d := heldAgainst(t, again, once)
@@ -124,15 +124,15 @@ func TestAPauseIsSaidWithWhatItIsFor(t *testing.T) {
 	assert.Contains(t, d.String(), "\n  + sleep 1m0s\n  + stash waited = true\n")
 }
 
-// Where a middleware is gone or new, its pipeline goes on with the next one, and not with its
-// end.
+// If a middleware is gone or new, the pipeline's next step in the report is the next middleware,
+// and not the end of the pipeline.
 func TestAPipelineGoesOnWithTheNextOfIt(t *testing.T) {
 	pipeline := func(names ...string) adk.Config {
 		config := doing()
 		for _, name := range names {
 			config.TurnInput = append(config.TurnInput, adk.TurnMiddleware{Name: name, Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 				next(ctx)
-				return tc.Stash().Set(name, true) // behind all that its pipeline goes on with
+				return tc.Stash().Set(name, true) // after everything that the pipeline still does
 			}})
 		}
 		return config
@@ -157,8 +157,8 @@ func acksAndAsks(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) e
 	return errors.Join(dc.Ack(), asksThat("more")(ctx, dc))
 }
 
-// Of several of a kind that are gone together the report names each, and of those that are
-// recorded elsewhere none.
+// If several operations of one kind are gone together, the report names each of them, and none of
+// those that are recorded elsewhere.
 func TestReportsNameWhatElseIsMissing(t *testing.T) {
 	recorded := doing(forksA("a"), forksA("b"), makesAnID, forksA("c"), forksA("d"), sleepsAMinute, forksA("e"))
 	d := heldAgainst(t, recorded, doing(sleepsAMinute, forksA("e")))
@@ -170,7 +170,7 @@ func TestReportsNameWhatElseIsMissing(t *testing.T) {
 	assert.Empty(t, heldAgainst(t, recorded, doing(forksA("b"), makesAnID, forksA("c"), forksA("d"), sleepsAMinute, forksA("e"))).Also)
 }
 
-// The same change in code that comes by again is no other one.
+// A change in code that runs several times is reported as one change.
 func TestTheSameChangeAgainIsNoOtherOne(t *testing.T) {
 	d := heldAgainst(t, doing(asksThat("a"), sleepsAMinute, asksThat("a"), sleepsAMinute, asksThat("a")), doing(asksThat("b"), sleepsAMinute, asksThat("b"), sleepsAMinute, asksThat("c")))
 	assert.Equal(t, replay.ChangedInput, d.Class)
@@ -194,8 +194,8 @@ func TestTheSameChangeAgainIsNoOtherOne(t *testing.T) {
 	assert.Contains(t, strings.Join(strings.Fields(d.String()), " "), "0 follow from it, 2 more of the same, 1 differs on its own; the turn ends as recorded")
 }
 
-// What a tool answers does not follow from another prompt, where its arguments and what the turn
-// holds are as recorded; what it answers of a memory that is another does.
+// If a tool's arguments and the turn's data are as recorded, a changed answer of the tool does not
+// follow from a changed prompt. If a memory has changed, it follows from that.
 func TestAToolDoesNotFollowFromThePrompt(t *testing.T) {
 	agent := func(answer, memory string) adk.Config {
 		config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -239,8 +239,8 @@ func TestAToolDoesNotFollowFromThePrompt(t *testing.T) {
 	}
 }
 
-// Of the recorded gates that come near to a new one it is no reason against them that each has
-// an id of its own.
+// Recorded gates are compared with a new gate
+// regardless of their ids, since each has another one.
 func TestIDsOfGatesTellThemApartLast(t *testing.T) {
 	gate := func(reason string) func(context.Context, *adk.DispatchContext) error {
 		return func(ctx context.Context, dc *adk.DispatchContext) error {
@@ -255,9 +255,9 @@ func TestIDsOfGatesTellThemApartLast(t *testing.T) {
 	assert.Equal(t, []string{`has the reason "restart?" and not "really?"`}, d.Candidates[0].Refused)
 }
 
-// Where live code may write, a tool that says that it reads is run again alone where it makes
-// the difference, and another call is not; what that tool does in another order each time is
-// said to vary.
+// Live code may write, so it is not run a second time as a whole. A tool that declares that it
+// only reads is run again alone if it makes the difference; any other call is not. If the tool
+// then does things in another order, the report says that the order varies.
 func TestAReadingToolIsRunAgainAlone(t *testing.T) {
 	agent := func(reads func() string, order ...string) (adk.Config, *[2]int) {
 		var ran [2]int
@@ -338,8 +338,8 @@ func TestAReadingToolIsRunAgainAlone(t *testing.T) {
 	assert.Contains(t, d.String(), "    run once, as it may write: run it again to see whether it varies\n")
 }
 
-// Code that is run again alone has no answer to what other live code gave it in the first run:
-// that is no second way of doing.
+// Code that is run again alone gets no answers to what other live code provided in the first run:
+// that does not make it nondeterministic.
 func TestWhatIsRunAgainAloneLacksTheOthers(t *testing.T) {
 	agent := func(ids ...string) adk.Config {
 		config := doing(setsTheStash)
@@ -365,8 +365,8 @@ func TestWhatIsRunAgainAloneLacksTheOthers(t *testing.T) {
 	assert.Equal(t, replay.Extra, d.Class, d)
 }
 
-// The executor alone, without the tool that writes, finds less in the memory that both share: that
-// is no word on whether it does the same each time. What really is another each time is told.
+// If the executor is run again alone, without the tool that writes, it finds less in the memory that
+// both share. That does not show that it varies. What really varies from run to run is reported.
 func TestMemoryThatLiveCodeSharesDoesNotVary(t *testing.T) {
 	agent := func(end func() string) adk.Config {
 		var todo []string
@@ -400,7 +400,7 @@ func TestMemoryThatLiveCodeSharesDoesNotVary(t *testing.T) {
 	assert.Equal(t, replay.NonDeterministic, held(func() string { times++; return fmt.Sprint("Finished ", times) }).Class)
 }
 
-// A long result is held whole against that of a second run, though a line is cut.
+// A long result is compared in full with that of a second run, although the printed line is cut.
 func TestLongResultsThatVary(t *testing.T) {
 	agent := func(middle func() string) adk.Config {
 		config := doing(func(ctx context.Context, dc *adk.DispatchContext) error {
@@ -428,7 +428,7 @@ func TestLongResultsThatVary(t *testing.T) {
 	}
 }
 
-// What code asks from a goroutine of its own is said to be of one.
+// The report says so if code asks from a goroutine of its own.
 func TestReportsNameAGoroutineOfItsOwn(t *testing.T) {
 	apart := func(question string) func(context.Context, *adk.DispatchContext) error {
 		return func(ctx context.Context, dc *adk.DispatchContext) error {
@@ -443,7 +443,7 @@ func TestReportsNameAGoroutineOfItsOwn(t *testing.T) {
 	assert.False(t, heldAgainst(t, doing(apart("a")), doing(asksThat("b"))).Apart)
 }
 
-// A tool that live code brings itself, and that may write, is run once too.
+// A tool that live code registers itself, and that may write, is run only once too.
 func TestAToolBroughtByLiveCodeIsRunOnce(t *testing.T) {
 	agent := func(says string) (adk.Config, *int) {
 		ran := 0
@@ -471,8 +471,8 @@ func TestAToolBroughtByLiveCodeIsRunOnce(t *testing.T) {
 	assert.Contains(t, d.String(), "    run once, as it may write: run it again to see whether it varies\n")
 }
 
-// What a call with strands gives in another order may hang on which of them ends first, which a
-// replay holds to the recording: however often it runs, it shows nothing of that.
+// The order of operations of a call with strands may depend on which strand ends first. A replay holds
+// strands to the recorded order, so no number of runs can show whether it does; the report says so.
 func TestOrdersOfStrandsAreSaidToBeThose(t *testing.T) {
 	look := func(says string, forks bool) adk.Config {
 		config := doing(func(ctx context.Context, dc *adk.DispatchContext) error {
@@ -499,8 +499,8 @@ func TestOrdersOfStrandsAreSaidToBeThose(t *testing.T) {
 	}
 }
 
-// A tool that asks for something else, and fails with what it then hears, is told by what it asks:
-// its own end says nothing of that.
+// A tool that changes its request, and fails because of the answer, is reported by the changed
+// request: its own end is only a consequence.
 func TestAToolThatFailsOfWhatItAsks(t *testing.T) {
 	agent := func(path string) adk.Config {
 		config := doing(func(ctx context.Context, dc *adk.DispatchContext) error {
@@ -522,8 +522,8 @@ func TestAToolThatFailsOfWhatItAsks(t *testing.T) {
 	assert.Contains(t, d.String(), `    ask files "/repo/main.go"`)
 }
 
-// Where a goroutine did no more is said of the one that heard last before what is missing, and not of
-// the one that has done the last of all; of none where two heard at once.
+// If a goroutine stopped early, the report places that after the goroutine which heard an answer last before the
+// missing operation, not after the one that acted last. If two heard one at the same time, it names neither.
 func TestWhatAGoroutineDoesNoMoreIsPlacedInIt(t *testing.T) {
 	t.Parallel()
 	agent := func(tries int, paysMeanwhile bool) adk.Config {

@@ -11,8 +11,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// watchedSource gives the lines of a trace, and counts at the end how many of them somebody
-// still has.
+// watchedSource returns the lines of a trace, and counts at the end how many of them are still
+// referenced.
 type watchedSource struct {
 	r    *trace.Reader
 	gone []weak.Pointer[trace.Line]
@@ -30,7 +30,7 @@ func (s *watchedSource) next() (*trace.Line, error) {
 		}
 		return nil, err
 	}
-	line := new(trace.Line) // by itself: those of a reader stand together
+	line := new(trace.Line) // allocated alone: a reader allocates its lines together
 	*line = *read
 	s.gone = append(s.gone, weak.Make(line))
 	return line, nil
@@ -38,8 +38,8 @@ func (s *watchedSource) next() (*trace.Line, error) {
 
 func (*watchedSource) spare(*trace.Line) {}
 
-// HeldLines plays a trace again with every seam scripted, and gives how many of its lines are
-// held when it comes to the end.
+// HeldLines replays a trace with every seam scripted, and returns how many of its lines are still
+// referenced at the end.
 func HeldLines(ctx context.Context, recorded []byte) (int, error) {
 	r, err := trace.NewReader(bytes.NewReader(recorded))
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// executing is an agent that is an executor and no more.
+// executing is an agent that consists of an executor and its tools.
 func executing(run func(context.Context, *adk.DispatchContext, *adk.Helpers) error, tools ...*adk.Tool) adk.Config {
 	return adk.Config{Executor: adk.Executor{Name: "e", Run: run}, Storage: fakes.NoOpStorage(), Tools: tools}
 }
@@ -45,8 +45,8 @@ func divergenceOf(t *testing.T, trace []byte, live replay.Live) *replay.Divergen
 	return report.Divergence
 }
 
-// Unchanged code is green where its arguments are none that JSON can hold: the tool
-// refuses them again.
+// Unchanged code is green if its arguments cannot be expressed in JSON: the tool refuses them
+// again.
 func TestArgumentsThatJSONCannotHold(t *testing.T) {
 	t.Parallel()
 	tool := tracetest.Must(adk.NewTool(adk.ToolInit{Name: "count", Description: "Counts.", InputSchema: []byte(`{"type":"object"}`), Effect: adk.EffectReads,
@@ -73,8 +73,8 @@ func TestArgumentsThatJSONCannotHold(t *testing.T) {
 	}
 }
 
-// A listener that ended its goroutine ends it again where the code around it is
-// live. (PIP-11)
+// A listener that ended its goroutine ends it
+// again when the code around it is live. (PIP-11)
 func TestListenersEndLiveCode(t *testing.T) {
 	t.Parallel()
 	config := executing(func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -103,8 +103,8 @@ func TestListenersEndLiveCode(t *testing.T) {
 	}
 }
 
-// Who chooses everything and gives no listener of gates gets them settled as they
-// were; who chooses gates by their name has to give one. (GAT-1)
+// If all seams are live and no listener for gates is given, gates are settled as recorded.
+// Choosing gates by name requires a listener. (GAT-1)
 func TestGatesWithoutAListener(t *testing.T) {
 	t.Parallel()
 	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -117,7 +117,7 @@ func TestGatesWithoutAListener(t *testing.T) {
 	assert.ErrorContains(t, err, "Turn.Observability.TurnGateOpen is nil")
 }
 
-// A gate that the user's listener leaves open has its timeout, which nobody waits for. (GAT-1)
+// A gate that the user's listener leaves open gets its recorded timeout, and the replay does not wait for it. (GAT-1)
 func TestAListenerThatLeavesAGateOpen(t *testing.T) {
 	t.Parallel()
 	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -131,8 +131,8 @@ func TestAListenerThatLeavesAGateOpen(t *testing.T) {
 	assert.Contains(t, d.String(), "E_TURN_GATE_TIMEOUT")
 }
 
-// A gate keeps its settlement where the code that waits for it has moved into a
-// strand: what differs is that, and not how it was settled. (GAT-1, DET-7)
+// A gate keeps its settlement if the code that waits for it has moved into a strand: the move is
+// the difference, and not how the gate was settled. (GAT-1, DET-7)
 func TestAGateThatMovedIntoAStrand(t *testing.T) {
 	t.Parallel()
 	asks := func(ctx context.Context, dc *adk.DispatchContext) error {
@@ -155,9 +155,9 @@ func TestAGateThatMovedIntoAStrand(t *testing.T) {
 	assert.Equal(t, true, answer)
 }
 
-// A tool that live code registers is served from the recording where its handler is
-// not chosen, and runs where it is; chosen without leave to write it is told, and
-// does not run either.
+// If a tool that live code registers is not chosen as live, it is served from the recording; if it
+// is chosen, its handler runs. If it is chosen but may not write, the report says so, and its
+// handler does not run either.
 func TestAToolThatLiveCodeRegisters(t *testing.T) {
 	t.Parallel()
 	ran := 0
@@ -204,8 +204,8 @@ func TestAToolThatLiveCodeRegisters(t *testing.T) {
 	}
 }
 
-// A second gate of an id that is open is refused again, and whoever settles the first
-// settles that one. (GAT-5)
+// A second gate with the id of an open gate is refused again, and whoever settles that id settles
+// the first gate. (GAT-5)
 func TestASecondGateOfAnID(t *testing.T) {
 	t.Parallel()
 	gate := adk.Gate{ID: "g", Reason: "may I?"}

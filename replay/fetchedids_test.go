@@ -16,8 +16,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// Live code that stores what has an id of its own making finds it in what a recorded storage gives
-// back, under that id: it stands for the recorded one there too.
+// Live code stores a record under an id that it made itself. When the recorded storage returns the
+// record, it has that id in place of the recorded one.
 func TestFetchedRecordsHaveTheIDsOfLiveCode(t *testing.T) {
 	keeping := func(also string) func(context.Context, *adk.DispatchContext, *adk.Helpers) error {
 		return func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {

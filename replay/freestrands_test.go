@@ -17,9 +17,9 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// A recording from production is ordered by what really happened: strands ran
-// freely, by the machine's clock, with everything that can go wrong between
-// them. It plays again exactly. (DET-6, DET-7)
+// A recording from production has the order of what really happened: its strands ran freely, on
+// the machine's clock, and anything could go wrong between them. It replays exactly. (DET-6,
+// DET-7)
 func TestFreeStrandsPlayAgain(t *testing.T) {
 	t.Parallel()
 	for _, cancelled := range []bool{false, true} {
@@ -36,9 +36,9 @@ func TestFreeStrandsPlayAgain(t *testing.T) {
 	}
 }
 
-// recordFreely records a turn with racing strands: tools that sleep, a gate that
-// times out meanwhile, a panic, a failing storage, listeners that panic, and
-// where asked a cancel from outside in the midst of it.
+// recordFreely records a turn with racing strands: tools that sleep, a gate that times out
+// meanwhile, a panic, a failing storage, listeners that panic, and, if cancelled is set, a cancel
+// from outside in the middle.
 func recordFreely(t *testing.T, cancelled bool) []byte {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)

@@ -15,9 +15,9 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// FuzzRerecord accepts a trace of any lines: it ends, no replay fails by itself, and
-// what is written is as it will be whenever it is run again; where there is an error
-// nothing is written. In a bubble time moves only where nobody can go on.
+// FuzzRerecord rerecords a trace of any lines. It ends, the replay itself does not fail, and the
+// new trace verifies in every later run; on an error nothing is written. In a bubble time advances
+// only when all goroutines are blocked.
 func FuzzRerecord(f *testing.F) {
 	tracetest.AddBodies(f)
 	f.Fuzz(func(t *testing.T, lines []byte) {

@@ -16,8 +16,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// racingForAGate is an agent whose two strands ask for one gate, and keep what they were
-// answered. What they do around it nobody sees.
+// racingForAGate is an agent whose two strands wait for the same gate, and store the answer. The
+// functions in around run before and after it, unseen by the engine.
 func racingForAGate(around map[string]func()) adk.Config {
 	unseen := func(when string) {
 		if f := around[when]; f != nil {
@@ -39,8 +39,8 @@ func racingForAGate(around map[string]func()) adk.Config {
 	})
 }
 
-// recordGateRace records a turn in which the second strand asks when the gate of the
-// first is open, or when that has been settled.
+// recordGateRace records a turn in which the second strand asks while the gate of the first is
+// open, or after it has been settled.
 func recordGateRace(t *testing.T, whileOpen bool) []byte {
 	var gate *adk.TurnGate
 	asks := make(chan bool)
@@ -67,8 +67,8 @@ func recordGateRace(t *testing.T, whileOpen bool) []byte {
 	return trace.Bytes()
 }
 
-// Which of two strands gets the id of a gate, and whether it was free again when the
-// other asked, is as it was recorded, whichever strand is faster today. (GAT-5, DET-7)
+// Which of two strands gets the id of a gate, and whether the id was free again when the other
+// asked, is as recorded, whichever strand is faster today. (GAT-5, DET-7)
 func TestStrandsRaceForAGate(t *testing.T) {
 	t.Parallel()
 	for _, whileOpen := range []bool{true, false} {
@@ -76,7 +76,7 @@ func TestStrandsRaceForAGate(t *testing.T) {
 		for _, slow := range []string{"first", "second"} {
 			t.Run(fmt.Sprintf("while open %t, %s is slow", whileOpen, slow), func(t *testing.T) {
 				config := racingForAGate(map[string]func(){"before " + slow: func() {
-					for range 1000 { // who is not held back has passed by
+					for range 1000 { // enough for a strand that is not held back to pass
 						runtime.Gosched()
 					}
 				}})

@@ -20,8 +20,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/whatif"
 )
 
-// capped is a turn that loads the tool calls of earlier ones, spooled, has a tool run twice, and
-// gives up behind so many iterations.
+// capped is a turn that loads the spooled tool calls of earlier turns, runs a tool twice, and
+// gives up after the given number of iterations.
 func capped(most int, storage adk.Storage, spool artifact.Spool) adk.Config {
 	order := fakes.NewTool("order", "Looks an order up.", "it is lost, ask ann@example.com", "it is lost, ask ann@example.com").Tool()
 	model := tracetest.Must(completions.New(completions.Options{Model: "small", BaseURL: "https://model.example/v1", AutoAck: new(true), Transport: fakes.NewTransport(fakes.Converse(
@@ -48,9 +48,9 @@ func capped(most int, storage adk.Storage, spool artifact.Spool) adk.Config {
 	}
 }
 
-// ART-25: of what stands for the hash of a body nothing is known but that it looks like one: other
-// words of live code are shown. Whatever may be a secret, the name of an error is none, and the
-// error one with that name again.
+// ART-25: nothing is known of what stands for the hash of a body except its form, so other words
+// of live code are shown. The name of an error is never taken for a secret, whatever else may be
+// one, and an error with that name is recognized as that error again.
 func TestHashesHideNoWords(t *testing.T) {
 	mails := []redact.Pattern{{Kind: "mail", Expr: `[a-z]+@[a-z]+\.com`}}
 	record := func(rules *redact.Rules) ([]byte, func(most int) replay.Live) {

@@ -34,8 +34,8 @@ var forking = large.Shape{Name: "strands", Turn: func(crossings int) adk.Config 
 	})
 }}
 
-// A line that was played again is held by nobody, whatever it says: a turn that asks a million
-// times, or forks as many strands one after the other, takes no more than one of a hundred.
+// A line is released as soon as it has been replayed, whatever it says: a turn with a million
+// asks, or that many strands one after the other, takes no more memory than one with a hundred.
 func TestPlayedLinesAreLeft(t *testing.T) {
 	thorough.Long(t)
 	for _, shape := range slices.Concat(large.Shapes, []large.Shape{forking}) {

@@ -15,22 +15,22 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// writesTo asks the world to keep something.
+// writesTo asks the service to store something.
 func writesTo(ctx context.Context, of, what string, options ...adk.AskOptions) error {
 	_, err := adk.Ask(ctx, of, what, func(context.Context, string) (bool, error) { return true, nil }, options...)
 	return err
 }
 
-// inAGoroutine has a goroutine of its own do something, and waits for it, as frameworks do that run
-// tools.
+// inAGoroutine runs do on a new goroutine and
+// waits for it, as frameworks do that run tools.
 func inAGoroutine(do func() error) error {
 	done := make(chan error)
 	go func() { done <- do() }()
 	return <-done
 }
 
-// An id that a goroutine of user code makes is the recorded one, whatever becomes of it: the call
-// waits for that goroutine, and so nobody else makes one. Of several at once each has its own.
+// An id that a goroutine of user code makes is the recorded one, whatever it is used for: the call
+// waits for that goroutine, and so nothing else makes an id. Concurrent goroutines get their own ids.
 func TestIDsOfGoroutinesOfUserCodesOwn(t *testing.T) {
 	t.Parallel()
 	for name, use := range map[string]func(ctx context.Context, dc *adk.DispatchContext, n int) error{
@@ -117,8 +117,8 @@ func TestIDsOfGoroutinesOfUserCodesOwn(t *testing.T) {
 	}
 }
 
-// The id of a goroutine that the call waits for is the recorded one to the letter: code may say a
-// part of it, which stands for nothing.
+// The id of a goroutine that its call waits for is exactly the recorded one, since code may use a
+// part of an id, which cannot be renamed.
 func TestTheIDOfOneGoroutineIsTheRecordedOne(t *testing.T) {
 	t.Parallel()
 	agent := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -132,7 +132,7 @@ func TestTheIDOfOneGoroutineIsTheRecordedOne(t *testing.T) {
 	}
 }
 
-// Code that shortens an id, or reads it as the UUID that it is, goes on with what it is given.
+// Code that shortens an id, or parses it as the UUID that it is, works with the id that it is given.
 func TestIDsOfGoroutinesHaveTheFormOfTheRecordedOnes(t *testing.T) {
 	t.Parallel()
 	agent := executing(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -152,7 +152,7 @@ func TestIDsOfGoroutinesHaveTheFormOfTheRecordedOnes(t *testing.T) {
 	require.Nil(t, d, "%s\n%s", d, recorded)
 }
 
-// How many ids there are, and what is done with them, is compared all the same.
+// The number of ids, and what is done with them, is still compared.
 func TestOtherIDsOfGoroutinesAreTold(t *testing.T) {
 	t.Parallel()
 	type does func(ctx context.Context, dc *adk.DispatchContext, n int) error
@@ -211,8 +211,8 @@ func TestOtherIDsOfGoroutinesAreTold(t *testing.T) {
 	}
 }
 
-// Which of the recorded ids is that of the call and which that of its goroutine is not known where
-// both make one at once, and so they are in no order with what the call does.
+// If a call and its goroutine make ids concurrently, it is unknown which recorded id belongs to
+// which, so these ids have no order with what the call does.
 func TestIDsOfACallBesideThoseOfAGoroutine(t *testing.T) {
 	t.Parallel()
 	agent := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {

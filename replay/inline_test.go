@@ -21,12 +21,12 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// resolves settles every gate as it opens.
+// resolves settles every gate as soon as it opens.
 func resolves(value any) adk.Observability {
 	return adk.Observability{TurnGateOpen: func(e adk.TurnGateOpen) { _, _ = e.Gate.Resolve("ann", value) }}
 }
 
-// strandsOf is an agent that does all of this at once.
+// strandsOf is an agent that runs the functions in concurrent strands.
 func strandsOf(all ...func(context.Context, *adk.DispatchContext) error) adk.Config {
 	return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		var strands []*adk.Strand
@@ -41,8 +41,8 @@ func strandsOf(all ...func(context.Context, *adk.DispatchContext) error) adk.Con
 	})
 }
 
-// A live listener that settles a gate at once does so where the recorded one did, which
-// thought for a while: what another strand did meanwhile was done before. (GAT-1, DET-2)
+// The recorded listener settled a gate after a while; the live one settles it at once. The live settlement
+// still happens at the recorded place: what another strand did in the meantime is done first. (GAT-1, DET-2)
 func TestAListenerThatThoughtLonger(t *testing.T) {
 	t.Parallel()
 	agent := func(note string) adk.Config {
@@ -73,8 +73,8 @@ func TestAListenerThatThoughtLonger(t *testing.T) {
 	}
 }
 
-// A live listener that answers at once may look at what the agent's code keeps for itself: it finds
-// there what the recorded one found, which thought for a while. (GAT-1, DET-2)
+// A live listener that settles a gate at once may read the state that the agent's code keeps for
+// itself. It finds there what the recorded listener found, which settled the gate later. (GAT-1, DET-2)
 func TestAListenerThatLooksAtTheWork(t *testing.T) {
 	t.Parallel()
 	var isAsked, isDone atomic.Bool
@@ -82,7 +82,7 @@ func TestAListenerThatLooksAtTheWork(t *testing.T) {
 		answer, err := dc.WaitFor(ctx, adk.Gate{ID: "g", Reason: "may I?"})
 		return errors.Join(err, notes(ctx, dc, "m", fmt.Sprint("it was done: ", answer)))
 	}, func(_ context.Context, dc *adk.DispatchContext) error {
-		for step := 0; step < 10_000 && !isAsked.Load(); step++ { // long enough to be asked meanwhile
+		for step := 0; step < 10_000 && !isAsked.Load(); step++ { // long enough for the listener to be called meanwhile
 			runtime.Gosched()
 		}
 		isDone.Store(true)
@@ -105,7 +105,7 @@ func TestAListenerThatLooksAtTheWork(t *testing.T) {
 	assert.Nil(t, d, "%s", d)
 }
 
-// inTime verifies a trace, which may not wait for ever.
+// inTime verifies a trace, and fails the test if that takes too long.
 func inTime(t *testing.T, trace []byte, live replay.Live) *replay.Divergence {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience.Long)
@@ -116,8 +116,8 @@ func inTime(t *testing.T, trace []byte, live replay.Live) *replay.Divergence {
 	return report.Divergence
 }
 
-// Gates that are waited for one after the other, by strands that share a lock, are
-// settled as they were: who waits for the lock holds nobody back. (GAT-1, DET-7)
+// Gates that strands wait for one after the other, while they share a lock, are settled as
+// recorded: a strand that waits for the lock holds no other strand back. (GAT-1, DET-7)
 func TestGatesBehindALock(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -138,8 +138,8 @@ func TestGatesBehindALock(t *testing.T) {
 	}
 }
 
-// A strand that waits at a lock for one that was recorded behind it ends the replay
-// with what differs. (DET-7)
+// If a strand waits at a lock for a strand that was recorded after it, the replay ends and reports
+// the difference. (DET-7)
 func TestALockAgainstTheOrder(t *testing.T) {
 	t.Parallel()
 	stores := func(ctx context.Context, dc *adk.DispatchContext, id string) error {
@@ -167,8 +167,8 @@ func TestALockAgainstTheOrder(t *testing.T) {
 	assert.NotNil(t, inTime(t, trace, replay.Live{Config: agent(true), Seams: []string{replay.Executor}}))
 }
 
-// Live code that ends before its time is told where it ends, and not by what it did not
-// come to do; one that panics is told as that. (DSP-6)
+// Live code that ends early is reported by where it ends, not by what it did not do; a panic is
+// reported as a panic. (DSP-6)
 func TestLiveCodeEndsOtherwise(t *testing.T) {
 	t.Parallel()
 	agent := func(end func() error) adk.Config {

@@ -14,15 +14,15 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// The turns that cover what a fold has to know hold all invariants: failures,
-// aborts, write-behind, strands, listeners that report, handles that have ended.
+// The turns that cover what a fold has to know hold all invariants: failures, aborts,
+// write-behind, strands, listeners that report, handles that have ended.
 func TestSampleTurnsHoldTheInvariants(t *testing.T) {
 	tracetest.SampleTurns(t, func(name string, info adk.RunInfo, told []*adk.Crossing) {
 		assert.Empty(t, property.Violations(info, slices.Values(told)), name)
 	})
 }
 
-// So do turns whose strands ran freely, by the machine's clock.
+// So do turns whose strands ran freely, on the machine's clock.
 func TestFreeStrandsHoldTheInvariants(t *testing.T) {
 	t.Parallel()
 	for _, cancelled := range []bool{false, true} {

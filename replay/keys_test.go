@@ -19,8 +19,8 @@ func asksModel(ctx context.Context, key, says string) error {
 	return err
 }
 
-// A key that was the same for all tries, and is now made for each of them, is what is told, and no
-// chance: that ids made at random are others in a second run is no news.
+// If a key was the same for all tries and is now made for each of them, that is what the report
+// says, and it does not call it chance: that random ids differ in a second run is no news.
 func TestAKeyThatIsMadeForEachTry(t *testing.T) {
 	t.Parallel()
 	agent := func(once bool, says string) adk.Config {
@@ -52,8 +52,8 @@ func TestAKeyThatIsMadeForEachTry(t *testing.T) {
 	assert.NotContains(t, d.String(), "the id of the ask before it")
 }
 
-// What has an id of the replay's own, as the recorded one went to what asks for one before it, follows
-// from that.
+// If an additional id, made earlier, takes the recorded one, a later operation gets an id of the
+// replay's own. That difference follows from the additional id.
 func TestIDsOfTheReplayFollow(t *testing.T) {
 	t.Parallel()
 	agent := func(own bool) adk.Config {

@@ -31,14 +31,14 @@ func verifyLive(t testing.TB, recorded []byte, shape large.Shape, crossings int)
 	require.Nil(t, report.Divergence, "%v", report.Divergence)
 }
 
-// stillAllocated is what something allocates in a bubble, whose time stands while anybody runs:
-// nobody looks at a run that gets no core, which takes more than what it does.
+// stillAllocated returns what do allocates in a bubble, whose time stands still while a goroutine runs:
+// otherwise a run that gets no core is taken for one that hangs, and looking at it allocates more than the run.
 func stillAllocated(t *testing.T, do func(t *testing.T)) (bytes uint64) {
 	synctest.Test(t, func(t *testing.T) { bytes = allocs.Bytes(func() { do(t) }) })
 	return bytes
 }
 
-// Four times as many strands at once cost four times as much: each is woken for its own steps.
+// Four times as many concurrent strands cost four times as much: each is woken only for its own steps.
 func TestStrandsAreReplayedInLinearTime(t *testing.T) {
 	allocs.Countable(t)
 	shape, ok := large.Named("wide")
@@ -54,8 +54,8 @@ func TestStrandsAreReplayedInLinearTime(t *testing.T) {
 	assert.Less(t, cost(16_000)/cost(4_000), 5.0)
 }
 
-// A replay with live seams costs twice as much for twice the crossings, and what it
-// holds of a crossing is bounded.
+// A replay with live seams costs twice as much for twice the crossings, and the memory that it
+// holds for a crossing is bounded.
 func TestLiveReplaysAreLinear(t *testing.T) {
 	thorough.Long(t)
 	allocs.Countable(t)
@@ -69,8 +69,8 @@ func TestLiveReplaysAreLinear(t *testing.T) {
 	}
 }
 
-// Of each crossing a live replay holds no more than so many bytes when its agent is about to
-// end: with what the collector leaves lying about, one of a million takes less than a gigabyte.
+// When its agent is about to end, a live replay holds no more than a bounded number of bytes for each
+// crossing. With the garbage not yet collected, a replay of a million crossings takes less than a gigabyte.
 func TestLiveReplaysHoldLittle(t *testing.T) {
 	thorough.Long(t)
 	allocs.Countable(t)
@@ -98,7 +98,7 @@ func TestLiveReplaysHoldLittle(t *testing.T) {
 		}
 		const small, big = 10_000, 30_000
 		each := math.Inf(1)
-		for try := 0; try < 3 && each >= most; try++ { // what else the process holds comes and goes
+		for try := 0; try < 3 && each >= most; try++ { // what else the process holds varies
 			each = min(each, (held(big)-held(small))/(big-small))
 		}
 		assert.Less(t, each, most, name)

@@ -21,9 +21,9 @@ var loudKinds = []adk.Kind{adk.KindMessageEvent, adk.KindThoughtEvent, adk.KindT
 	adk.KindDispatchStart, adk.KindDispatchEnd, adk.KindIterationStart, adk.KindIterationEnd, adk.KindTurnGateOpen, adk.KindTurnGateClosed,
 	adk.KindToolExecutionStart, adk.KindToolExecutionEnd, adk.KindLogEvent, adk.KindErrorEvent}
 
-// loud is a turn, or its dispatch alone, in which a listener does something at the
-// n-th event of a kind. In it a message is emitted as given, a tool is called, a
-// gate is settled by its listener, and another one from outside.
+// loud is a turn, or a standalone dispatch, in which a listener misbehaves at the n-th event of a
+// kind. The turn emits a message, calls a tool, and waits for two gates: one is settled by its
+// listener, the other from outside.
 type loud struct {
 	kind adk.Kind
 	n    int
@@ -43,7 +43,7 @@ func (l *loud) hear(kind adk.Kind) {
 	}
 }
 
-// listeners settle the gate "now" first of all.
+// listeners settle the gate "now" before anything else.
 func (l *loud) listeners() (adk.Functional, adk.Observability) {
 	return adk.Functional{
 			Message:  func(adk.MessageEvent) { l.hear(adk.KindMessageEvent) },
@@ -70,7 +70,7 @@ func (l *loud) listeners() (adk.Functional, adk.Observability) {
 		}
 }
 
-// loudExecutor does something of everything: in its second call it fails.
+// loudExecutor uses every kind of operation; in its second call it fails.
 func loudExecutor(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 	if dc.Iteration() == 1 {
 		return fmt.Errorf("the model is gone")
@@ -96,7 +96,7 @@ func loudExecutor(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) 
 	return err
 }
 
-// record runs it and gives the trace.
+// record runs the turn and returns the trace.
 func (l *loud) record(t *testing.T, alone bool) []byte {
 	t.Helper()
 	var trace bytes.Buffer
@@ -119,7 +119,7 @@ func (l *loud) record(t *testing.T, alone bool) []byte {
 	return trace.Bytes()
 }
 
-// onItsOwn runs on a goroutine that may end itself.
+// onItsOwn runs a function on a new goroutine, which the function may end.
 func onItsOwn(run func()) {
 	done := make(chan struct{})
 	go func() {
@@ -129,9 +129,9 @@ func onItsOwn(run func()) {
 	<-done
 }
 
-// A listener that panics, or that ends its goroutine, does so again when the run
-// is made again, by position and by cause: at every event, of a turn and of a
-// standalone dispatch, also behind a gate that it settled. (EVT-3, PIP-11, GAT-6)
+// A listener that panics, or that ends its goroutine, does so again in a replay, by position and
+// by cause: at every event of a turn or a standalone dispatch, and also behind a gate that it
+// settled. (EVT-3, PIP-11, GAT-6)
 func TestLoudListenersAreLoudAgain(t *testing.T) {
 	t.Parallel()
 	for name, do := range map[string]func(){"panic": func() { panic("the listener fell over") }, "goexit": runtime.Goexit} {
@@ -142,7 +142,7 @@ func TestLoudListenersAreLoudAgain(t *testing.T) {
 						l := &loud{kind: kind, n: n, do: do}
 						trace := l.record(t, alone)
 						if !l.reached {
-							return // there are fewer of them
+							return // fewer events of that kind
 						}
 						playsAgain(t, trace)
 					})
@@ -152,8 +152,8 @@ func TestLoudListenersAreLoudAgain(t *testing.T) {
 	}
 }
 
-// playsAgain holds a trace against its replay, and against the one that is made
-// by cause.
+// playsAgain compares a trace with its replay,
+// and with the replay that is made by cause.
 func playsAgain(t *testing.T, trace []byte) {
 	t.Helper()
 	report, err := replay.Verify(t.Context(), bytes.NewReader(trace), replay.Live{})

@@ -23,8 +23,8 @@ import (
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
-// A live executor gets the recorded tools from its context. One that executes a
-// tool of its own would run that one's handler: the replay is red.
+// A live executor gets the recorded tools from its context. If it executes a tool of its own, that
+// tool's handler would run: the replay is red.
 func TestLiveExecutorWithAToolOfItsOwn(t *testing.T) {
 	tool := fakes.NewTool("count", "Counts.", "42").Tool()
 	own := tool.WithHandler(func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
@@ -60,8 +60,8 @@ func TestLiveExecutorWithAToolOfItsOwn(t *testing.T) {
 	assert.Contains(t, report.Divergence.String(), "a tool of the live code's own")
 }
 
-// A gate that the recorded turn left by its abort is left, too, where today's code
-// does not abort: nobody is there any more who could settle it.
+// A gate that the recorded turn left through its abort is also left if today's code does not
+// abort: in the new run there is nobody to settle it.
 func TestLiveExecutorThatAbortsNoLonger(t *testing.T) {
 	trace, err := fixtures.Traces.ReadFile("gates-aborted.jsonl")
 	require.NoError(t, err)
@@ -92,8 +92,8 @@ func TestLiveExecutorThatAbortsNoLonger(t *testing.T) {
 	}
 }
 
-// Live code that does what was recorded does not vouch for a file that no engine
-// can have written.
+// A file that no engine can have written is red,
+// even if live code does what was recorded.
 func TestLiveCodeDoesNotVouchForTheRecording(t *testing.T) {
 	data, err := fixtures.Traces.ReadFile("hello.jsonl")
 	require.NoError(t, err)
@@ -116,8 +116,8 @@ func TestLiveCodeDoesNotVouchForTheRecording(t *testing.T) {
 	assert.Contains(t, report.Divergence.String(), "not by live code")
 }
 
-// A dispatch goes with the code that calls it, its executor too, whatever that is
-// called: one that a scripted middleware calls is no code of today.
+// A dispatch is live if the code that calls it is live, and so is its executor, whatever its name:
+// a dispatch that a scripted middleware calls is not run by today's code.
 func TestDispatchOfAScriptedMiddlewareIsScripted(t *testing.T) {
 	executor := func(text string) adk.Executor {
 		return adk.Executor{Name: "model", Run: func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -148,7 +148,7 @@ func TestDispatchOfAScriptedMiddlewareIsScripted(t *testing.T) {
 	require.NoError(t, err, "what a scripted executor says can be set")
 	assert.True(t, told.Set[0].Reached)
 
-	live.Seams = []string{replay.Middleware} // and one that a live middleware calls is live with it
+	live.Seams = []string{replay.Middleware} // a dispatch that a live middleware calls is live as well
 	_, err = whatif.Run(t.Context(), bytes.NewReader(trace.Bytes()), live, answers)
 	require.ErrorIs(t, err, whatif.ErrOverride)
 	live.Config.Executor = executor("an other answer")

@@ -27,7 +27,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// working are tools that do something while they run: they look something up, wait, and note it.
+// working are tools that do something while they run: look something up, wait, and note the result.
 func working(names ...string) (tools []*adk.Tool) {
 	for i, name := range names {
 		tools = append(tools, tracetest.Must(adk.NewTool(adk.ToolInit{Name: name, Description: name, InputSchema: json.RawMessage(`{"type":"object"}`),
@@ -40,7 +40,7 @@ func working(names ...string) (tools []*adk.Tool) {
 	return tools
 }
 
-// delegating is a tool that has an agent of its own do it, which uses a tool and says so.
+// delegating is a tool that runs an agent of its own, which uses a tool and reports that.
 func delegating(name string) *adk.Tool {
 	return tracetest.Must(adk.NewTool(adk.ToolInit{Name: name, Description: name, InputSchema: json.RawMessage(`{"type":"object"}`),
 		Handler: func(ctx context.Context, dc *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
@@ -54,7 +54,7 @@ func delegating(name string) *adk.Tool {
 		}}))
 }
 
-// askedFor has a tool of the context run, and gives what it said.
+// askedFor runs a tool of the context, and returns its result.
 func askedFor(ctx context.Context, dc *adk.DispatchContext, name string, n int) (string, error) {
 	tool, known := dc.Tools().Get(name)
 	if !known {
@@ -68,8 +68,8 @@ func notes(ctx context.Context, dc *adk.DispatchContext, id, text string) error 
 	return dc.Messages().Store(ctx, tracetest.Must(adk.NewMessage(adk.MessageInit{ID: id, Role: adk.RoleAssistant, Content: text, CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch})))
 }
 
-// What live code has several goroutines of its own do at once comes in any order, and nothing
-// of that is a difference.
+// Concurrent operations on goroutines of live
+// code come in any order, which is no difference.
 func TestLiveGoroutinesComeInAnyOrder(t *testing.T) {
 	thorough.Long(t)
 	t.Parallel()
@@ -122,7 +122,7 @@ func TestLiveGoroutinesComeInAnyOrder(t *testing.T) {
 			}
 			err := all.Wait()
 			_, failed := adk.Ask(ctx, "history", map[string]string{"id": dc.NewID()}, func(context.Context, map[string]string) (string, error) { return "kept", nil })
-			_ = dc.NewID() // for a log
+			_ = dc.NewID() // only for a log
 			return errors.Join(err, failed, notes(ctx, dc, dc.NewID(), "Done."))
 		},
 		"a stream beside a tool": func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers, all *started) (err error) {
@@ -164,7 +164,7 @@ func TestLiveGoroutinesComeInAnyOrder(t *testing.T) {
 	}
 }
 
-// In which order records are made is told: whoever asks a model next shows them in it.
+// The order in which records are made is compared: the next request to a model shows the records in that order.
 func TestTheOrderOfRecordsOfGoroutinesIsTold(t *testing.T) {
 	t.Parallel()
 	agent := func(order ...int) adk.Config {
@@ -190,7 +190,7 @@ func TestTheOrderOfRecordsOfGoroutinesIsTold(t *testing.T) {
 	}
 }
 
-// Of calls of one tool that begin at once each is answered by its own arguments.
+// If several calls of one tool begin at once, each is matched by its own arguments.
 func TestCallsThatBeginAtOnceFindTheirOwn(t *testing.T) {
 	t.Parallel()
 	agent := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -220,8 +220,8 @@ func TestCallsThatBeginAtOnceFindTheirOwn(t *testing.T) {
 	}
 }
 
-// What live code does while a tool runs is done by live code, and not looked for where what
-// stands in for the tool has come to, which may have had the same handle.
+// An operation that live code makes while a tool runs is matched with operations of live code. It is
+// not looked for in the recorded code that stands in for the tool, which may have used the same handle.
 func TestWhatLiveCodeDoesBesideATool(t *testing.T) {
 	t.Parallel()
 	var began, fetched chan bool
@@ -230,7 +230,7 @@ func TestWhatLiveCodeDoesBesideATool(t *testing.T) {
 		var all started
 		all.Go(func() error {
 			_, err := askedFor(ctx, dc, "waits", 1)
-			if again { // nobody else says so, as the tool's code does not run
+			if again { // else it goes unseen, as the tool's code does not run
 				close(began)
 			}
 			return err
@@ -253,8 +253,8 @@ func TestWhatLiveCodeDoesBesideATool(t *testing.T) {
 	require.Nil(t, d, "%s\n%s", d, recorded)
 }
 
-// between lets something begin when the engine has announced an event, and has that wait until
-// it is told.
+// between is a probe that, when the engine announces an event, lets something else begin, and
+// delays the event until that is observed.
 type between struct {
 	adk.Observer
 	event adk.Kind
@@ -278,12 +278,12 @@ func (b *between) Tell(x *adk.Crossing) {
 	}
 }
 
-// observed makes what watches a run of what it is told.
+// observed is a probe: it makes the observer of a run.
 type observed func(adk.RunInfo) adk.Observer
 
 func (o observed) Observe(info adk.RunInfo) adk.Observer { return o(info) }
 
-// What one goroutine does may come between what another one reports and the event of that.
+// An operation of one goroutine may come between another goroutine's report and the event of that report.
 func TestWhatComesBetweenAReportAndItsEvent(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -339,13 +339,13 @@ func TestWhatComesBetweenAReportAndItsEvent(t *testing.T) {
 	}
 }
 
-// two watches a run in which a goroutine reports while another one's event is announced, and
-// a third moves the time before both events come, in an order.
+// two is an observer of a run in which a goroutine reports while another one's event is announced.
+// A third goroutine moves the time before the two events are emitted, in either order.
 type two struct {
 	adk.Observer
 	first               bool      // which event comes first
 	begin, third        chan bool // closed when the first event and the second one are announced
-	moved, one          chan bool // closed when the third goroutine has moved the time, and an event is told
+	moved, one          chan bool // closed when the third goroutine has moved the time, and when one event is emitted
 	announced, messages atomic.Int32
 }
 
@@ -376,8 +376,8 @@ func (o *two) Tell(x *adk.Crossing) {
 	}
 }
 
-// Of what several goroutines report at once the events come in whatever order, at whatever
-// time of their strand.
+// If several goroutines report at once, the events
+// come in any order, at any time of their strand.
 func TestEventsOfReportsAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, first := range map[string]bool{"as reported": true, "the other way round": false} {
@@ -414,8 +414,8 @@ func TestEventsOfReportsAtOnce(t *testing.T) {
 	}
 }
 
-// A goroutine may have announced what nothing came of, as the turn was aborted, and end: the
-// others of its strand go on.
+// A goroutine may announce an operation that is not carried out, as the turn was aborted, and then
+// end: the other goroutines of its strand continue.
 func TestAGoroutineThatEndsBehindAnAnnouncement(t *testing.T) {
 	thorough.Long(t)
 	t.Parallel()
@@ -446,8 +446,8 @@ func TestAGoroutineThatEndsBehindAnAnnouncement(t *testing.T) {
 	}
 }
 
-// A user who leaves while one of the tools that goroutines run waits, and the other is done, leaves
-// there again: whichever of both came first.
+// Goroutines run tools, of which one waits and another has finished when the user leaves. In the
+// replay the user leaves at the same place, whichever tool came first.
 func TestTheUserLeavesWhileGoroutinesRunTools(t *testing.T) {
 	thorough.Long(t)
 	t.Parallel()
@@ -499,8 +499,8 @@ func TestTheUserLeavesWhileGoroutinesRunTools(t *testing.T) {
 	}
 }
 
-// Tools of one name that run at once do the same, each for its own call: the sleep of one is not
-// that of another, whichever begins first, and neither is the time behind it.
+// Tools of one name that run concurrently do the same, each for its own call. The sleep of one,
+// and the time after it, is not taken for that of another, whichever begins first.
 func TestToolsOfOneNameAtOnce(t *testing.T) {
 	t.Parallel()
 	agent := func(order ...int) adk.Config {
@@ -537,8 +537,8 @@ func TestToolsOfOneNameAtOnce(t *testing.T) {
 	}
 }
 
-// Tools that ran at once in the recording, on goroutines that code had begun itself, may run one after
-// the other today, whichever began first then; those that ran one after the other keep their order.
+// Tools that ran concurrently in the recording, on goroutines that the code had begun, may run one
+// after the other today, in any order. Tools that ran one after the other keep their order.
 func TestToolsThatRanAtOnceComeInAnyOrder(t *testing.T) {
 	t.Parallel()
 	agent := func(atOnce bool, order ...int) adk.Config {
@@ -580,8 +580,8 @@ func TestToolsThatRanAtOnceComeInAnyOrder(t *testing.T) {
 	assert.Equal(t, replay.Order, d.Class, d)
 }
 
-// Where goroutines of live code's own read the clock, and one has the time of the other, the report
-// says that this is chance, and what to do; not where the code itself read it.
+// If goroutines of live code read the clock, and one gets the time of another, the report says
+// that this is nondeterministic, and what to do. It does not if the call itself read the clock.
 func TestWhoseTimeIsWhoseIsChance(t *testing.T) {
 	t.Parallel()
 	agent := func(atOnce bool, mine int) adk.Config {
@@ -613,8 +613,8 @@ func TestWhoseTimeIsWhoseIsChance(t *testing.T) {
 	}
 }
 
-// A turn whose goroutines went on one after the other in the recording, and one within the other in
-// the new run, is recorded anew with the times that its code was told. (DET-7)
+// In the recording the goroutines of a turn ran one after the other; in the new run one runs
+// within the other. The turn is recorded anew with the times that its code observed. (DET-7)
 func TestRerecordOfGoroutines(t *testing.T) {
 	t.Parallel()
 	agent := func(within bool) adk.Config {
@@ -662,9 +662,9 @@ func TestRerecordOfGoroutines(t *testing.T) {
 	}
 }
 
-// A turn whose goroutines look at the clock less often than they did is recorded anew with times
-// that do not go back behind what they have heard meanwhile: a trace could not hold them, and what
-// is kept with such a time would be another one in every replay. (DET-7, EVT-6)
+// A turn whose goroutines read the clock less often than recorded is recorded anew. Its times do
+// not go back behind what the goroutines have heard meanwhile: a trace could not hold them, and a
+// record with such a time would differ in every replay. (DET-7, EVT-6)
 func TestRerecordOfGoroutinesThatReadTheClockLess(t *testing.T) {
 	t.Parallel()
 	agent := func(often bool) adk.Config {
@@ -711,9 +711,9 @@ func TestRerecordOfGoroutinesThatReadTheClockLess(t *testing.T) {
 	}
 }
 
-// What goroutines of user code's own did and do not any more, as what they gave is told otherwise,
-// keeps the time of what is done behind them from passing no more than their end does: a message
-// that is kept has the time that it had. (DET-1, DET-7)
+// Operations of goroutines may be missing in the new run, since what the goroutines returned is
+// now reported otherwise. This does not stop the time of what comes after them, just as the end of
+// the goroutines does not: a message that is stored then has its recorded time. (DET-1, DET-7)
 func TestTheTimeGoesOnBehindGoroutinesThatHaveChanged(t *testing.T) {
 	t.Parallel()
 	agent := func(unit string) adk.Config {
@@ -733,7 +733,7 @@ func TestTheTimeGoesOnBehindGoroutinesThatHaveChanged(t *testing.T) {
 				})
 			}
 			err := all.Wait()
-			for n, text := range said { // which is told by their own words, and so another operation
+			for n, text := range said { // reported with its own words, and so another operation
 				_, reported := h.ReportToolCall(fmt.Sprint("c", n), adk.ToolCallReport{Tool: "cold", Args: map[string]any{"n": n}, Results: adk.Text(text), Complete: true})
 				err = errors.Join(err, reported)
 			}
@@ -756,7 +756,7 @@ func TestTheTimeGoesOnBehindGoroutinesThatHaveChanged(t *testing.T) {
 	sameWhenVerified(t, accepted, live)
 }
 
-// keptAt is the time of the message that a recorded turn keeps.
+// keptAt is the time of the message that a recorded turn stores.
 func keptAt(t *testing.T, recorded []byte) (at time.Time) {
 	for _, line := range tracetest.Must(trace.Read(bytes.NewReader(recorded))).Lines() {
 		if m, ok := line.Record.(*adk.Message); ok && line.Kind == adk.KindStore {

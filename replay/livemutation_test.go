@@ -23,10 +23,10 @@ import (
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
-// unnoticedInLive are the edits of lines of live seams that a replay need not
-// notice, although the code behind them ran: the kind of the line and the field,
-// or the edit of the whole line, and why. Lines of scripted seams and of the
-// engine have the reasons of a replay without live seams, in unrepeated.
+// unnoticedInLive are the edits of lines of live seams that a replay need
+// not notice, although the code of the seams ran: the kind of the line
+// and the field, or the edit of the whole line, and the reason. For lines
+// of scripted seams and of the engine, the reasons in unrepeated apply.
 var unnoticedInLive = reasons(map[string][]string{
 	"a time: the clock is scripted, and between two lines it may stand anywhere": {
 		"return at", "sleep begin at", "sleep done at", "wait begin at", "turnGateClosed at"},
@@ -46,14 +46,14 @@ var unnoticedInLive = reasons(map[string][]string{
 		"open-media done swapped"},
 })
 
-// sampledLive is of how many edits a normal run tries one, with one choice of seams.
+// A normal run tries one edit in sampledLive.
 const sampledLive = 128
 
-// An edited file, with a footer made anew, is noticed when it is replayed with
-// the real code of its scenario, whatever part of that is live: both in what is
-// scripted then and in what live code does again. A normal run tries a sample, each
-// edit with another choice of seams; with the variable of the engine's mutants all edits
-// are tried with all.
+// An edited file with a valid footer is noticed when it is replayed with the
+// real code of its scenario, whichever seams are live: both edits of scripted
+// seams and edits of what live code does again. A normal run tries a sample,
+// each edit with another choice of live seams. With the environment variable
+// of the engine's mutants, all edits are tried with all choices.
 func TestMutationInFilesIsNoticedLive(t *testing.T) {
 	t.Parallel()
 	every := tracetest.AllMutants()
@@ -89,11 +89,11 @@ func TestMutationInFilesIsNoticedLive(t *testing.T) {
 type liveCount struct {
 	seams          []string
 	tried, noticed int
-	byField        map[string]int    // what was not noticed
-	unused         map[string]string // the reasons that nobody needed yet
+	byField        map[string]int    // the mutants that were not noticed
+	unused         map[string]string // the reasons that have not been needed yet
 }
 
-// countingLive is held while counts change: fixtures are tried side by side.
+// countingLive guards the counts: fixtures are tried in parallel.
 var countingLive sync.Mutex
 
 func (c *liveCount) String() string {
@@ -105,7 +105,7 @@ func (c *liveCount) String() string {
 		strings.Join(c.seams, " "), c.tried, c.noticed, c.tried-c.noticed, strings.Join(list, ", "))
 }
 
-// add counts a mutant. One that was not noticed needs a reason.
+// add counts a mutant. A mutant that was not noticed needs a reason.
 func (c *liveCount) add(t *testing.T, m tracetest.Mutant, noticed bool) {
 	countingLive.Lock()
 	defer countingLive.Unlock()
@@ -129,8 +129,8 @@ func (c *liveCount) add(t *testing.T, m tracetest.Mutant, noticed bool) {
 	}
 }
 
-// isOfLive reports whether a line is of a call that is live. A settlement, a cancel
-// and a contained panic come from outside, whoever they reach.
+// isOfLive reports whether a line belongs to a live call. A settlement, a cancel and a contained
+// panic come from outside, whomever they reach.
 func isOfLive(line trace.Line, live map[int]bool) bool {
 	switch {
 	case line.Kind.Class() == adk.ClassFact:
@@ -141,9 +141,9 @@ func isOfLive(line trace.Line, live map[int]bool) bool {
 	return live[line.Call]
 }
 
-// liveCalls are the calls of a recorded turn that live code makes again. What a
-// live seam forks and registers, and the dispatches that it calls, are live with
-// it and never without.
+// liveCalls are the calls of a recorded turn that live code makes
+// again. The strands that a live seam forks, what it registers, and
+// the dispatches that it calls are live exactly if the seam is.
 func liveCalls(f tracetest.Fixture, seams []string) map[int]bool {
 	takes := func(seam adk.Seam) bool {
 		return slices.ContainsFunc(seams, func(pattern string) bool {
@@ -153,12 +153,12 @@ func liveCalls(f tracetest.Fixture, seams []string) map[int]bool {
 	}
 	scenario, _ := scenarios.Named(f.Name)
 	config, _ := scenario.Build(scenarios.Outside{Cancel: func(error) {}})
-	brought := map[string]bool{} // the tools that are of the user's own code
+	brought := map[string]bool{} // the tools that belong to user code
 	for _, tool := range config.Tools {
 		brought[tool.Name()] = true
 	}
-	handlers := map[string]bool{}                // those for an ack that live code registered
-	live, below := map[int]bool{}, map[int]int{} // the latter: by the call, the dispatch above that user code called
+	handlers := map[string]bool{}                // the handlers for an ack that live code registers
+	live, below := map[int]bool{}, map[int]int{} // below: for a call, the dispatch above it that user code called
 	for _, x := range f.Trace.Lines() {
 		switch x.Kind {
 		case adk.KindRegister:
@@ -192,12 +192,12 @@ func liveCalls(f tracetest.Fixture, seams []string) map[int]bool {
 	return live
 }
 
-// liveNotices writes a mutant, with a footer of its own, and verifies it with the
-// code of its scenario.
+// liveNotices writes a mutant with a valid footer, verifies it with the code of its scenario, and
+// reports whether the replay noticed the edit.
 func liveNotices(t *testing.T, s scenarios.Scenario, seams []string, m tracetest.Mutant) bool {
 	var file bytes.Buffer
 	if _, err := m.Trace().WriteTo(&file); err != nil {
-		return true // nothing that could be in a file
+		return true // cannot be written to a file
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience.Long)
 	defer cancel()

@@ -27,7 +27,7 @@ var seamSets = [][]string{
 	{replay.Everything},
 }
 
-// Today's code is the recorded code, so whatever of it is live, nothing differs.
+// Today's code is the recorded code, so nothing differs, whatever part of it is live.
 func TestLiveScenariosAreAsRecorded(t *testing.T) {
 	thorough.Long(t)
 	t.Parallel()

@@ -15,9 +15,9 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// Strands that wait at a lock, or for a place among a few, get it in another order each time, and
-// keep what they found in that. Unchanged code is green, whoever comes first: it does what was
-// recorded where each has its turn when it had it. (DET-2)
+// Strands that wait for a lock or a semaphore get it in a different order in each run, and store
+// what they find in that order. The replay of unchanged code reports no divergence, whichever
+// strand is first: each strand continues when it did in the recorded run. (DET-2)
 func TestStrandsThatWaitForAPlace(t *testing.T) {
 	t.Parallel()
 	asks := func(ctx context.Context, what string) (string, error) {
@@ -57,8 +57,8 @@ func TestStrandsThatWaitForAPlace(t *testing.T) {
 	}
 }
 
-// Who reads the clock first may come to the lock second, which no crossing tells: unchanged code is
-// green, since a strand goes on just before what it does next too. (DET-2)
+// The strand that reads the clock first may get the lock second, which no crossing shows. Unchanged code
+// is still green, as the replay can also hold a strand back until just before its next operation. (DET-2)
 func TestWhoReadsTheClockMayComeLater(t *testing.T) {
 	t.Parallel()
 	const first, second = 0, 1 // to read it
@@ -106,8 +106,8 @@ func TestWhoReadsTheClockMayComeLater(t *testing.T) {
 	require.Nil(t, d, "%s\n%s", d, recorded)
 }
 
-// Live code that replays a recording with strands of its own is not kept waiting by the replay
-// that it is run by; another replay waits, but no longer than its own context.
+// Live code may itself replay a recording with strands. The outer replay does not make that inner
+// replay wait. Other concurrent replays wait, but no longer than their own context lasts.
 func TestReplaysOfStrandsTakeTurns(t *testing.T) {
 	t.Parallel()
 	inner := strandsOf(func(ctx context.Context, dc *adk.DispatchContext) error { return dc.Stash().Set("a", 1) })

@@ -17,7 +17,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// recordAgain tells a recorder what a trace tells.
+// recordAgain feeds the crossings of a trace to a recorder.
 func recordAgain(recorded *trace.Trace, options replay.RecordOptions) ([]byte, error) {
 	var out bytes.Buffer
 	recorder := replay.Record(&out, options)
@@ -28,8 +28,8 @@ func recordAgain(recorded *trace.Trace, options replay.RecordOptions) ([]byte, e
 	return out.Bytes(), recorder.Err()
 }
 
-// What a recorder writes its reader reads: what one line does not take is in several, also
-// where it is compressed, and where something is taken out before.
+// What a recorder writes, a reader can read: a crossing that is too long for one line is written
+// in several lines, also in a compressed trace, and after redaction.
 func TestWhatIsWrittenCanBeRead(t *testing.T) {
 	thorough.Long(t)
 	t.Parallel()
@@ -60,11 +60,11 @@ func TestWhatIsWrittenCanBeRead(t *testing.T) {
 	}
 }
 
-// largeVariable has the tests run that need hundreds of megabytes.
+// largeVariable is the environment variable that enables the tests which need hundreds of megabytes.
 const largeVariable = "ADKREPLAY_LARGE"
 
-// A media of 51 MB, and a fetch of a million messages, are more than a line: they are
-// recorded, read and run again as anything else.
+// A media of 51 MB, and a fetch of a million messages, do not fit into one line. They are
+// recorded, read and replayed like any other crossing.
 func TestALargeCrossing(t *testing.T) {
 	if os.Getenv(largeVariable) == "" {
 		t.Skipf("it takes more than a gigabyte: `make heavy` sets %s", largeVariable)

@@ -19,7 +19,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// photo is a media with the bytes that read gives; nil reads none.
+// photo is a media whose reader returns what read returns; with a nil read it has no reader.
 func photo(id string, read func() (string, error)) *adk.Media {
 	return tracetest.Must(adk.NewUserAttachment(adk.MediaInit{ID: id, Kind: adk.MediaImage, MIMEType: "image/png", Filename: id + ".png",
 		Reader: adk.MediaFunc(func(context.Context) (io.ReadCloser, error) {
@@ -65,7 +65,7 @@ func verified(t *testing.T, trace []byte, live replay.Live) {
 	assert.Nil(t, report.Divergence)
 }
 
-// PRM-8: a replay gives back what each opening gave, and runs no reader.
+// PRM-8: a replay returns the recorded result of each opening, and runs no reader.
 func TestOpenedMediaPlayAgain(t *testing.T) {
 	reads := 0
 	counted := func(text string, err error) func() (string, error) {
@@ -102,7 +102,7 @@ func TestOpenedMediaPlayAgain(t *testing.T) {
 	assert.Equal(t, 9, reads, "a replay ran a reader")
 }
 
-// PIP-11: a reader that ends its goroutine plays again.
+// PIP-11: a reader that ends its goroutine does so again in a replay.
 func TestReaderThatEndsItsGoroutinePlaysAgain(t *testing.T) {
 	var trace []byte
 	done := make(chan bool)
@@ -122,9 +122,9 @@ func TestReaderThatEndsItsGoroutinePlaysAgain(t *testing.T) {
 	verified(t, trace, replay.Live{})
 }
 
-// Live code gets the recorded bytes of what was opened anywhere in the trace,
-// through the context or beside it, and otherwise an error that names the media
-// (design: "what a trace does not hold it names").
+// Live code gets the recorded bytes of a media that was opened anywhere in the trace, with the
+// context or without. For other media it gets an error that names the media (design: "what a trace
+// does not hold it names").
 func TestLiveCodeOpensRecordedMedia(t *testing.T) {
 	var seen string
 	var missing error
@@ -156,8 +156,8 @@ func TestLiveCodeOpensRecordedMedia(t *testing.T) {
 		`nobody opened it through a context, as Handle.OpenMedia does`)
 }
 
-// Live code gets the failure of an opening as it was, and is compared: opening
-// another media is told at once.
+// Live code gets the recorded error of an opening, and its openings are compared: opening another
+// media is reported at once.
 func TestLiveCodeOpensOtherwise(t *testing.T) {
 	var failure error
 	opening := func(i int) execute {
@@ -177,8 +177,8 @@ func TestLiveCodeOpensOtherwise(t *testing.T) {
 	assert.Equal(t, "media.filename", report.Divergence.Fields[0].Field)
 }
 
-// What follows from a divergence is told of a trace with media too: running it to
-// its end opens them again.
+// The consequences of a divergence are also reported for a trace with media: the rest of the run
+// opens the media again.
 func TestImpactBehindAnOpening(t *testing.T) {
 	recorded := recordPhotos(t, func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		_, err := dc.OpenMedia(ctx, attached(dc, 0))
@@ -193,7 +193,7 @@ func TestImpactBehindAnOpening(t *testing.T) {
 	assert.Equal(t, replay.Impact{Equal: len(tracetest.Must(trace.Read(bytes.NewReader(recorded))).Lines()) - report.Divergence.Crossing}, *report.Divergence.After)
 }
 
-// A trace in memory holds the bytes of its media too.
+// A trace in memory holds the bytes of its media as well.
 func TestMediaOfATraceInMemory(t *testing.T) {
 	recorded, err := trace.Read(bytes.NewReader(recordPhotos(t, func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		_, err := dc.OpenMedia(ctx, attached(dc, 0))

@@ -14,8 +14,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// Operations on handles that had ended are contained, recorded, and made again
-// when the trace is played. (DET-5, PIP-10)
+// Operations on ended handles are contained and recorded, and are repeated when the trace is
+// replayed. (DET-5, PIP-10)
 func TestMisusePlaysAgain(t *testing.T) {
 	question := tracetest.Must(adk.NewMessage(adk.MessageInit{ID: "q1", Role: adk.RoleUser, Content: "Hello?", CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch}))
 	tool := fakes.NewTool("count", "Counts.", "42").Tool()
@@ -53,7 +53,7 @@ func TestMisusePlaysAgain(t *testing.T) {
 	assert.Nil(t, report.Divergence)
 }
 
-// misuseTurn uses a turn context that has ended, in every way there is.
+// misuseTurn uses an ended turn context in every possible way.
 func misuseTurn(ctx context.Context, tc *adk.TurnContext, m *adk.Message) {
 	_ = tc.Stash().Set("late", 1)
 	_, _ = tc.Messages().Add(m)
@@ -78,7 +78,7 @@ func misuseTurn(ctx context.Context, tc *adk.TurnContext, m *adk.Message) {
 	tc.NewID()
 }
 
-// misuseDispatch uses a dispatch context that has ended.
+// misuseDispatch uses an ended dispatch context.
 func misuseDispatch(ctx context.Context, dc *adk.DispatchContext, tool *adk.Tool) {
 	_ = dc.Ack()
 	_ = dc.Nack(nil)

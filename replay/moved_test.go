@@ -21,7 +21,7 @@ import (
 
 type middleware = func(context.Context, *adk.TurnContext, adk.Next) error
 
-// loading is a turn whose one middleware is given.
+// loading is a turn with the given middleware as its only one.
 func loading(load middleware) adk.Config {
 	return adk.Config{
 		TurnInput: []adk.TurnMiddleware{
@@ -33,7 +33,7 @@ func loading(load middleware) adk.Config {
 	}
 }
 
-// setting sets keys of the stash, then does the rest.
+// setting sets keys of the stash, then runs the rest.
 func setting(keys string, rest middleware) middleware {
 	return func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 		if _, err := tc.Messages().Fetch(ctx); err != nil {
@@ -50,9 +50,9 @@ func setting(keys string, rest middleware) middleware {
 
 func goingOn(ctx context.Context, _ *adk.TurnContext, next adk.Next) error { next(ctx); return nil }
 
-// What is told first is what the changed code did, and not what the engine said
-// of it while it was on its way out; and where things changed places, it is the
-// one that moved.
+// A report names first what the changed code did, not
+// what the engine emitted while the change propagated. If
+// operations changed places, it names the one that moved.
 func TestReportNamesWhoBeganIt(t *testing.T) {
 	turn := adk.RawTurn{SystemPrompt: "You are a test."}
 	var trace bytes.Buffer
@@ -63,7 +63,7 @@ func TestReportNamesWhoBeganIt(t *testing.T) {
 		broken bool // the storage fails
 		class  replay.Class
 		seam   string
-		text   string // what is in place of what
+		text   string // what the recorded text is replaced with
 	}{
 		{"no next", setting("abcd", func(context.Context, *adk.TurnContext, adk.Next) error { return nil }), false,
 			replay.Missing, "turn-input/load", "  - next\n"},
@@ -114,8 +114,8 @@ func TestReportNamesWhoBeganIt(t *testing.T) {
 	}
 }
 
-// A cause names short values as they are, also where they are no words: a mask
-// tells nothing to who looks for what was changed.
+// A cause names short values as they are, even if they are not words: a placeholder would not help
+// a reader who looks for the change.
 func TestCausesNameShortValues(t *testing.T) {
 	tool := func(name, schema string) *adk.Tool {
 		f := fakes.NewTool(name, "Finds it.", "there")

@@ -22,12 +22,12 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// sampledInMemory is of how many edits a normal run tries one in memory.
+// A normal run tries one edit in sampledInMemory in memory.
 const sampledInMemory = 24
 
-// Two recordings that differ in one field of one line, or in one line, are told
-// apart, at the very place. A normal run tries a sample, with the variable all are
-// tried.
+// Two recordings that differ in one field of one line, or in one
+// line, are distinguished, and the divergence is at that place. A
+// normal run tries a sample; with the variable all edits are tried.
 func TestMutationsInMemoryAreNamed(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -51,7 +51,7 @@ func TestMutationsInMemoryAreNamed(t *testing.T) {
 	t.Logf("mutations: %d tried, %d noticed", tried, noticed)
 }
 
-// unnamed says what a comparison of a fixture and its mutant fails to say.
+// unnamed returns what a comparison of a fixture and its mutant fails to report.
 func unnamed(m tracetest.Mutant) string {
 	at, fields, parts := firstDifference(m.Fixture.Trace, m.Trace())
 	switch {
@@ -67,8 +67,8 @@ func unnamed(m tracetest.Mutant) string {
 	return ""
 }
 
-// firstDifference is where two recordings part, line by line, and in which fields: at
-// crossing 0 in the names of the seams, which the headers hold. No engine is involved.
+// firstDifference returns where two recordings first differ, line by line, and in which fields.
+// Crossing 0 stands for the names of the seams, which the headers hold. No engine is involved.
 func firstDifference(want, got *trace.Trace) (crossing int, fields []compare.FieldDiff, parts bool) {
 	if fields := compare.CompareInfo(want.Header, got.Header); len(fields) > 0 {
 		return 0, fields, true
@@ -82,9 +82,9 @@ func firstDifference(want, got *trace.Trace) (crossing int, fields []compare.Fie
 	return min(len(want.Lines()), len(got.Lines())) + 1, nil, len(want.Lines()) != len(got.Lines())
 }
 
-// unrepeated are the inputs that a file may hold in any form, since no other
-// crossing says them again: the kind of the line and the field, or the edit of
-// the whole line, and why.
+// unrepeated are inputs that a file may hold in any form, as
+// no other crossing repeats them: the kind of the line and
+// the field, or the edit of the whole line, and the reason.
 var unrepeated = reasons(map[string][]string{
 	"an id that nothing repeats: payloads that carry it are derived and not written": {
 		"turnStart turn", "dispatchStart dispatch"},
@@ -167,13 +167,13 @@ func reasons(byReason map[string][]string) map[string]string {
 	return reasons
 }
 
-// sampledInFiles is of how many edits a normal run tries one in a file.
+// A normal run tries one edit in sampledInFiles in a file.
 const sampledInFiles = 96
 
-// An edited file whose footer was made anew replays otherwise than it says,
-// unless what was edited came in from user code and is said nowhere else. What
-// the engine decided is always noticed. A normal run tries a sample, with
-// the variable all are tried.
+// The replay of an edited file with a valid footer diverges, unless
+// the edit concerns an input from user code that no other crossing
+// repeats. An edit of what the engine decided is always noticed. A
+// normal run tries a sample; with the variable all edits are tried.
 func TestMutationInFilesIsNoticed(t *testing.T) {
 	t.Parallel()
 	every := tracetest.AllMutants()
@@ -216,11 +216,11 @@ func TestMutationInFilesIsNoticed(t *testing.T) {
 		tried, noticed, tried-noticed, strings.Join(list, ", "))
 }
 
-// verifyNotices writes a mutant, with a footer of its own, and verifies it.
+// verifyNotices writes a mutant with a valid footer, verifies it, and reports whether the edit is noticed.
 func verifyNotices(t *testing.T, m tracetest.Mutant) bool {
 	var file bytes.Buffer
 	if _, err := m.Trace().WriteTo(&file); err != nil {
-		return true // nothing that could be in a file
+		return true // cannot be written to a file
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience.Long)
 	defer cancel()

@@ -15,8 +15,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// Who does something once more than it was recorded reads so, in words that need nothing
-// else to be understood.
+// If code repeats an operation once more than recorded, the report says so in words that need no
+// other context.
 func TestOnceMoreThanRecorded(t *testing.T) {
 	told := func(times int) adk.Config {
 		run := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -40,8 +40,8 @@ func TestOnceMoreThanRecorded(t *testing.T) {
 	assert.Contains(t, said, ", which has answered already: today's code does this once more")
 }
 
-// A recorded ask that comes near to one without an answer is shown beside it with the members
-// that keep it from being the answer, however long the request is, and is told of no other time.
+// A recorded ask that is similar to an unanswered one is shown with the members that differ,
+// however long the request is. It is not listed again as a candidate.
 func TestNearAskNamesTheMember(t *testing.T) {
 	type request struct{ Text, Path string }
 	asking := func(path string) func(context.Context, *adk.DispatchContext, *adk.Helpers) error {
@@ -65,8 +65,8 @@ func TestNearAskNamesTheMember(t *testing.T) {
 	assert.Empty(t, report.Divergence.Candidates)
 }
 
-// A recorded operation that has less in common with a new one than it differs in comes near to
-// nothing: of a strand of another name nobody wants to read.
+// A recorded operation that has less in common with a new one than it differs in is not similar to
+// it: a strand with another name is not shown.
 func TestFarOperationsAreNotNear(t *testing.T) {
 	forking := func(names ...string) adk.Config {
 		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -90,8 +90,8 @@ func TestFarOperationsAreNotNear(t *testing.T) {
 	}
 }
 
-// One id more, or less, is that, wherever in the turn: those behind it, which are given the next
-// recorded ones, have not changed their places.
+// One additional id, or one id less, is reported as just that, anywhere in the turn. The later
+// ids, which now get the next recorded values, have not changed places.
 func TestOneIDMoreIsNoOrder(t *testing.T) {
 	paying := func(ids int) adk.Config {
 		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) (err error) {

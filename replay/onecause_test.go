@@ -13,8 +13,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// One client by which two tools ask has changed in one way: that is one cause, whomever each of them
-// asks. What one of them changed otherwise, or by a line of its own, is another.
+// If a client that two tools use has changed in one way, that is one cause, whichever service each
+// of them asks. A different change, or a change in a line of one tool, is another cause.
 func TestOneChangeOfAClientIsOneCause(t *testing.T) {
 	type request struct {
 		Of     string `json:"of"`

@@ -15,9 +15,9 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// drawing is an agent that has two goroutines ask at once, and asks a model itself before them, or
-// behind them where it says so: what it draws for that is the next of some words in each run, and the
-// last for ever.
+// drawing is an agent with two goroutines that ask concurrently. The agent itself asks a model
+// before them, or after them if behind is set. In each run it asks for the next of the words in
+// draws, and then for the last one again and again.
 func drawing(behind bool, draws ...string) adk.Config {
 	var mu sync.Mutex
 	run := 0
@@ -28,7 +28,7 @@ func drawing(behind bool, draws ...string) adk.Config {
 		return draws[min(run, len(draws))-1]
 	}
 	return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
-		ask := func(of, what string) { // and it goes on where there is no answer
+		ask := func(of, what string) { // a missing answer does not stop it
 			_, _ = adk.Ask(ctx, of, what, func(context.Context, string) (string, error) { return "Well.", nil }, adk.AskOptions{Effect: adk.EffectReads})
 		}
 		drawn := draw()
@@ -52,10 +52,10 @@ func drawing(behind bool, draws ...string) adk.Config {
 	})
 }
 
-// What is as recorded in another run is so by chance where that says something else, whatever
-// goroutines do at once: no order of theirs explains it. Where it says the same in another order it is
-// as recorded, and the report says in which run; not where each of a few runs has it otherwise before a
-// goroutine began.
+// If another run is as recorded only because the agent said something else in it, that is
+// nondeterminism, whatever its goroutines do concurrently: no order of theirs explains it. If it
+// says the same in another order, the turn is as recorded, and the report says in which run; but
+// not if each of several runs differed before a goroutine began.
 func TestAnotherRunThatIsAsRecorded(t *testing.T) {
 	t.Parallel()
 	const none = 0
@@ -63,7 +63,7 @@ func TestAnotherRunThatIsAsRecorded(t *testing.T) {
 		recorded string
 		behind   bool
 		today    []string
-		class    replay.Class // nothing where it is as recorded
+		class    replay.Class // empty if it is as recorded
 		in       int          // in this run, if it is not the first
 	}{
 		"a number is another one":             {"0", true, []string{"1", "0"}, replay.NonDeterministic, none},
@@ -94,8 +94,8 @@ func TestAnotherRunThatIsAsRecorded(t *testing.T) {
 	}
 }
 
-// betweenStrands is an agent of two strands. What the first keeps is the next of some words in each
-// run, and the last for ever; in its recording the other was done when it had read the clock.
+// betweenStrands is an agent of two strands. The first stores the next of the words in each run, and
+// then always the last. In its recording, the other strand finishes after the first has read the clock.
 func betweenStrands(recorded bool, draws ...string) adk.Config {
 	read, over, run := make(chan bool), make(chan bool), 0
 	return strandsOf(func(ctx context.Context, dc *adk.DispatchContext) error {
@@ -116,8 +116,8 @@ func betweenStrands(recorded bool, draws ...string) adk.Config {
 	})
 }
 
-// What strands do in a recorded order is explained by it where each of a few runs in that is as
-// recorded. A run in one order that only happens to be keeps no other order from being tried.
+// The recorded order of strands explains a difference if each of several runs in that order is as
+// recorded. A run that is as recorded by chance does not keep other orders from being tried.
 func TestAnOrderOfStrandsThatExplains(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -144,8 +144,8 @@ func TestAnOrderOfStrandsThatExplains(t *testing.T) {
 	}
 }
 
-// What a goroutine asks that has no answer leads to what is missing of it, wherever the others have
-// come to by then: not to what the call itself left out before.
+// An unanswered ask of a goroutine explains what is missing of that goroutine, however far the
+// others have come. It does not explain what the call itself left out before.
 func TestAnAskOfAGoroutineLeadsToWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	agent := func(own, first, then []string) adk.Config {

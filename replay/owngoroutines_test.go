@@ -20,14 +20,14 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// takes is a tool that takes the time of its arguments, and says in the stash when it is over.
+// takes is a tool that sleeps for the time in its arguments, and then sets a key of the stash.
 var takes = tracetest.Must(adk.NewTool(adk.ToolInit{Name: "takes", Description: "Takes its time.", InputSchema: json.RawMessage(`{"type":"object"}`),
 	Handler: func(ctx context.Context, dc *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
 		err := dc.Sleep(ctx, time.Duration(args["ms"].(float64))*time.Millisecond)
 		return adk.Bytes("x"), errors.Join(err, sets(dc, "over"))
 	}}))
 
-// leaves is a tool that leaves a goroutine behind, which takes its time.
+// leaves is a tool that returns while a goroutine of its own still runs.
 var leaves = tracetest.Must(adk.NewTool(adk.ToolInit{Name: "leaves", Description: "Leaves.", InputSchema: json.RawMessage(`{"type":"object"}`),
 	Handler: func(ctx context.Context, dc *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
 		go func() { _ = dc.Sleep(ctx, 50*time.Millisecond) }()
@@ -42,7 +42,7 @@ func executes(ctx context.Context, dc *adk.DispatchContext, ms int) error {
 	return err
 }
 
-// started are goroutines that user code begins itself.
+// started is a group of goroutines that user code starts itself.
 type started struct {
 	wg     sync.WaitGroup
 	mu     sync.Mutex
@@ -63,21 +63,21 @@ func (s *started) Wait() error {
 	return s.failed
 }
 
-// inBubble records a turn of an agent by a clock that passes when all of it wait.
+// inBubble records a turn of an agent on a clock that advances when all of its goroutines wait.
 func inBubble(t *testing.T, agent adk.Config, listeners adk.Observability) []byte {
 	t.Helper()
 	var recorded bytes.Buffer
 	synctest.Test(t, func(t *testing.T) {
 		agent.Probe = replay.Record(&recorded)
 		require.NoError(t, tracetest.Must(adk.NewRunner(agent)).Run(t.Context(), adk.RawTurn{SystemPrompt: "Go.", Observability: listeners}))
-		time.Sleep(time.Minute) // for what outlives it
+		time.Sleep(time.Minute) // for goroutines that outlive the turn
 	})
 	return recorded.Bytes()
 }
 
-// What goroutines that user code begins itself do, through a handle of another one, is
-// played again as it was, though a recording does not tell whose it is: while one of them
-// waits, the others go on, and so does the call. (RUN-11)
+// Goroutines that user code starts itself may use the handle of another strand. What they do is
+// replayed as recorded, although a recording does not say which goroutine did what: while one of
+// them waits, the others and the call continue. (RUN-11)
 func TestGoroutinesOfUserCodesOwnArePlayed(t *testing.T) {
 	t.Parallel()
 	const ms = time.Millisecond
@@ -119,7 +119,7 @@ func TestGoroutinesOfUserCodesOwnArePlayed(t *testing.T) {
 		"in the place of another strand": executor(func(ctx context.Context, dc *adk.DispatchContext, _ *started) error {
 			s, err := dc.Fork(ctx, "s", func(ctx context.Context, mine *adk.DispatchContext) error {
 				var all started
-				for range 300 { // the wait for the strand is long ago by then
+				for range 300 { // by then the wait for the strand is long over
 					if err := sets(mine, "c"); err != nil {
 						return err
 					}
@@ -159,8 +159,8 @@ func TestGoroutinesOfUserCodesOwnArePlayed(t *testing.T) {
 	}
 }
 
-// Of two equal calls of a tool the second may be over before the first, whose listener waits
-// for that, is handled.
+// Of two equal calls of a tool, the second may end before the first one's listener returns, which
+// waits for that end.
 func TestAnEqualCallThatOvertakes(t *testing.T) {
 	t.Parallel()
 	var began, over chan bool
@@ -185,7 +185,7 @@ func TestAnEqualCallThatOvertakes(t *testing.T) {
 	require.Nil(t, d, "%s", d)
 }
 
-// onlyTimeout is nothing where a gate's time was over.
+// onlyTimeout returns nil for the error of a gate that timed out, and any other error as it is.
 func onlyTimeout(err error) error {
 	if errors.Is(err, adk.E_TURN_GATE_TIMEOUT) {
 		return nil
@@ -193,8 +193,8 @@ func onlyTimeout(err error) error {
 	return err
 }
 
-// So is whatever they do: goroutines that begin others, in executors and in tools, with
-// sleeps, gates, tools and records in between.
+// The same holds for arbitrary programs of goroutines that start others, in executors and in
+// tools, with sleeps, gates, tools and records in between.
 func TestWhateverGoroutinesDoIsPlayed(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(60) {
@@ -208,7 +208,7 @@ func TestWhateverGoroutinesDoIsPlayed(t *testing.T) {
 	}
 }
 
-// wild is a program that was drawn.
+// wild is a randomly drawn program.
 type wild struct {
 	ctx    context.Context
 	dc     *adk.DispatchContext
@@ -216,7 +216,7 @@ type wild struct {
 	made   int
 }
 
-// program draws what one goroutine does, some of it in goroutines of its own.
+// program draws what one goroutine does, some of it in goroutines that it starts.
 func (w *wild) program(depth int) (steps []func() error) {
 	for range 1 + w.random.IntN(4) {
 		w.made++

@@ -21,18 +21,18 @@ import (
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
-// messenger is an agent with secrets of its own: the token of a bot, which stands in its paths, and
-// the key of a search, in a query and in a body.
+// messenger is an agent with secrets of its own: the token of a bot, which is part of its paths,
+// and the key of a search, in a query and in a body.
 type messenger struct {
 	base, bot, key string
-	sends          string // the token with which messages are sent; empty is bot
+	sends          string // the token with which messages are sent; bot, if empty
 	limit          int
 	says           string
-	instead        string // of what it was handed as a token
+	instead        string // the token, in place of the one that it was handed
 	quiet          bool   // the log does not say the token
 }
 
-// These look like what botRules find.
+// These have the form that botRules find.
 const (
 	aBot       = "12345678:AAEhBOweik6ad9r_QXMENQjcrGbqCr4K-bc"
 	anotherBot = "87654321:BBEhBOweik6ad9r_QXMENQjcrGbqCr4K-xx"
@@ -93,8 +93,8 @@ func (m messenger) recorded(t *testing.T, rules *redact.Rules) []byte {
 	return out.Bytes()
 }
 
-// Live code may have secrets of its own, in whatever it asks. Of a redacted recording nobody knows
-// which these were; so other ones stand for them, also those that look like nothing.
+// Live code may have secrets of its own in any request. A redacted recording does not say which
+// secrets the recorded code had, so other ones stand for them, even if they do not look like secrets.
 func TestSecretsOfLiveCodesOwn(t *testing.T) {
 	m := messenger{bot: aBot, key: aMapKey, limit: 1, says: "Hello."}
 	recorded := m.recorded(t, botRules())
@@ -137,7 +137,7 @@ func TestSecretsOfLiveCodesOwn(t *testing.T) {
 		}
 	}
 
-	// What changes is told as it is elsewhere, and does not say the secrets.
+	// Changes are reported as usual, without the secrets.
 	for want, change := range map[string]func(*messenger){
 		`changed input at crossing 8, in executor/model#0 ask localhost POST /bot[redacted:bot:2]/getUpdates… request.body.limit: expected 1, got 2`:                   func(m *messenger) { m.limit = 2 },
 		`changed input at crossing 17, in executor/model#0 ask localhost POST /bot[redacted:bot:2]/sendMessage… request.body.text: expected "Hello.", got "Good day."`: func(m *messenger) { m.says = "Good day." },
@@ -157,7 +157,7 @@ func TestSecretsOfLiveCodesOwn(t *testing.T) {
 	}
 }
 
-// What is recorded again has the placeholders that were recorded, and none of today's secrets.
+// A new recording has the recorded placeholders, and none of today's secrets.
 func TestSecretsOfLiveCodesOwnAreNotRecorded(t *testing.T) {
 	m := messenger{bot: aBot, key: aMapKey, limit: 1, says: "Hello."}
 	recorded := m.recorded(t, botRules())
@@ -172,8 +172,8 @@ func TestSecretsOfLiveCodesOwnAreNotRecorded(t *testing.T) {
 	assert.NotContains(t, out.String(), "of-tests")
 }
 
-// A secret of live code's own is none of what has changed, also in a request in which something else has,
-// and be it a word: it is not looked for in the report, either.
+// A secret of live code is not part of a reported change, even if something else in the same request
+// has changed, and even if the secret is an ordinary word: the report is not searched for it, either.
 func TestSecretsOfLiveCodesOwnInChangedRequests(t *testing.T) {
 	type speech struct{ Voice, Text, Key string }
 	agent := func(says speech) adk.Config {

@@ -17,7 +17,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// oneByOne is a model that says lines, each when it is read.
+// oneByOne is a model whose answer has one line per read.
 type oneByOne []string
 
 func (m oneByOne) RoundTrip(*http.Request) (*http.Response, error) {
@@ -31,7 +31,7 @@ func (m oneByOne) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, ContentLength: -1, Body: body, Header: http.Header{"Content-Type": {"text/event-stream"}}}, nil
 }
 
-// reading is an agent that asks a model and reports each line that it says.
+// reading is an agent that asks a model and reports each line of the answer.
 func reading(path string, report func(h *adk.Helpers, line string) error) adk.Config {
 	client := &http.Client{Transport: adkhttp.NewTransport(oneByOne{`"a"`, `"b"`, `"c"`})}
 	return executing(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -61,9 +61,9 @@ func reportingLine(h *adk.Helpers, line string) error {
 	return err
 }
 
-// A panic of live code is what a report begins with, whole and with the line that panicked:
-// what does not come any more is because of it, and so is an error that the code returns. A
-// request without an answer comes first, as code may well panic of that.
+// A panic of live code comes first in a report, in full and with the line that panicked: what is
+// missing after it follows from it, and so does an error that the code returns. Only a request
+// without an answer comes before it, as that may well cause the panic.
 func TestAPanicIsTheHeadline(t *testing.T) {
 	recorded := turnOf(t, reading("/say", reportingLine), adk.RawTurn{})
 	var none map[string]int
@@ -115,7 +115,7 @@ func TestAPanicIsTheHeadline(t *testing.T) {
 	assert.Contains(t, d.Expected, `report-message m1 "\"b\""`)
 	assert.Contains(t, d.Got, "no b here")
 
-	d = of("/say", func(h *adk.Helpers, line string) error { // it goes on, and what is missing is another change
+	d = of("/say", func(h *adk.Helpers, line string) error { // it continues, and what is missing is another change
 		if line == `"c"` {
 			return errors.New("no c here")
 		} else if line == `"a"` {

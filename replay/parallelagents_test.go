@@ -18,14 +18,14 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// sub is a sub-agent that looks into a question: it asks the world, has a tool run that waits, and
-// reports what it found. It has more questions looked into by sub-agents of its own.
+// sub is a sub-agent that examines a question: it makes a request, runs a tool that waits, and
+// reports what it found. It passes further questions on to sub-agents of its own.
 func sub(question string, more ...string) adk.Executor {
 	return adk.Executor{Name: "researcher", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		found, err := asksTheModel(ctx, question)
 		said, failed := askedFor(ctx, dc, "read", 1)
 		_, unsaid := h.ReportMessage(dc.NewID(), found+said, true)
-		err = errors.Join(err, failed, unsaid, dc.Stash().Set("by-"+question, found)) // which those below see
+		err = errors.Join(err, failed, unsaid, dc.Stash().Set("by-"+question, found)) // which the sub-agents below it see
 		var below started
 		for _, question := range more {
 			below.Go(dispatched(ctx, dc, question))
@@ -38,7 +38,7 @@ func asksTheModel(ctx context.Context, question string) (string, error) {
 	return adk.Ask(ctx, "model", question, func(_ context.Context, q string) (string, error) { return "all about " + q, nil })
 }
 
-// dispatched is a call of a sub-agent by the name that all have.
+// dispatched calls a sub-agent under the name that all of them share.
 func dispatched(ctx context.Context, source adk.Source, question string, more ...string) func() error {
 	return func() error {
 		_, err := adk.Dispatch(ctx, adk.DispatchInput{Name: "research", Source: source, Executor: sub(question, more...)})
@@ -46,7 +46,7 @@ func dispatched(ctx context.Context, source adk.Source, question string, more ..
 	}
 }
 
-// researching is an agent that has sub-agents of one name look into questions, all at once.
+// researching is an agent whose sub-agents, all of one name, examine the questions concurrently.
 func researching(questions ...string) adk.Config {
 	return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		var all started
@@ -57,8 +57,8 @@ func researching(questions ...string) adk.Config {
 	}, working("read")...)
 }
 
-// byTheMachine is a recorded turn of an agent by the machine's clock: one of a test waits for
-// goroutines that sleep, and do nothing else.
+// byTheMachine records a turn of an agent on the machine's clock: a clock of a test would only
+// wait for goroutines that sleep.
 func byTheMachine(t *testing.T, agent adk.Config) []byte {
 	t.Helper()
 	var recorded bytes.Buffer
@@ -67,8 +67,8 @@ func byTheMachine(t *testing.T, agent adk.Config) []byte {
 	return recorded.Bytes()
 }
 
-// Of sub-agents of one name that goroutines dispatch at once each is held against the one that
-// did the same, whichever began first; and a recording of them is played again.
+// If goroutines dispatch sub-agents of one name concurrently, each is compared with the recorded
+// one that did the same, whichever began first; and a recording of them replays.
 func TestParallelSubAgentsFindTheirOwn(t *testing.T) {
 	thorough.Long(t)
 	t.Parallel()
@@ -97,7 +97,7 @@ func TestParallelSubAgentsFindTheirOwn(t *testing.T) {
 	}
 }
 
-// What one of them does otherwise is told, of that one, and nothing of the others.
+// If one of them has changed, the report shows the difference of that one, and nothing of the others.
 func TestChangedParallelSubAgentsAreTold(t *testing.T) {
 	thorough.Long(t)
 	t.Parallel()
@@ -119,9 +119,9 @@ func TestChangedParallelSubAgentsAreTold(t *testing.T) {
 				assert.Contains(t, d.String(), c.says)
 				require.NotEmpty(t, d.Place)
 				assert.Contains(t, d.Place, c.code)
-				told, _, _ := strings.Cut(d.String(), "agreed before:") // of whoever came before
+				told, _, _ := strings.Cut(d.String(), "agreed before:") // from whichever came before
 				assert.NotContains(t, told, "what is zig", "%s", recorded)
-				if name == "is new" { // nobody has an answer for its tool
+				if name == "is new" { // its tool gets no answer
 					continue
 				}
 				var accepted bytes.Buffer
@@ -133,8 +133,8 @@ func TestChangedParallelSubAgentsAreTold(t *testing.T) {
 	}
 }
 
-// Which of them is new shows in what it asks, whenever it began: the recorded tool answers the
-// others, as it did.
+// A new sub-agent is recognized by its request, whenever it began. The recorded tool answers the
+// others as it did.
 func TestTheNewOneOfParallelSubAgents(t *testing.T) {
 	t.Parallel()
 	known := []string{"what is go", "what is rust", "what is zig"}
@@ -168,8 +168,8 @@ func TestTheNewOneOfParallelSubAgents(t *testing.T) {
 	}
 }
 
-// An id that one of them makes and does not use, as for an answer that is none, is the recorded one
-// as well; and so are those that it makes once it has shown which one it is, wherever it says them.
+// If a sub-agent makes an id and does not use it, as for an invalid answer, the id is the recorded one too.
+// So are the ids that it makes after it has been matched with a recorded sub-agent, wherever they occur.
 func TestIDsOfParallelSubAgents(t *testing.T) {
 	t.Parallel()
 	writes := func(question string) adk.Executor {
@@ -205,7 +205,7 @@ func TestIDsOfParallelSubAgents(t *testing.T) {
 	}
 }
 
-// dispatchedInTurn has one sub-agent after the other look into a question, each dispatched by a
+// dispatchedInTurn runs a sub-agent for each question, one after the other, each dispatched by a
 // goroutine of its own.
 func dispatchedInTurn(ctx context.Context, dc *adk.DispatchContext, questions []string) (err error) {
 	for _, question := range questions {
@@ -222,8 +222,8 @@ func oneAfterTheOther(questions ...string) adk.Config {
 	}, working("read")...)
 }
 
-// A changed request of one of them is answered by the recorded one that is most like it, also where
-// it comes first now and the sub-agent that came first then asked something that is alike too.
+// A changed request of a sub-agent is answered by the most similar recorded one, even if the
+// changed one now comes first, and the recorded first sub-agent asked something similar too.
 func TestChangedParallelSubAgentsHearTheirOwn(t *testing.T) {
 	recorded := byTheMachine(t, oneAfterTheOther("what is zig", "what is rust"))
 	d := inTime(t, recorded, replay.Live{Config: oneAfterTheOther("what is rust like", "what is zig"), Seams: []string{replay.Executor}})

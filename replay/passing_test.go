@@ -15,8 +15,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// spoiling is a source that counts the lines it makes, and spoils those that come back:
-// whoever looks at one panics, since there is no such kind.
+// spoiling is a source that counts the lines that it allocates, and overwrites those that are
+// given back: whoever reads such a line panics, as its kind does not exist.
 type spoiling struct {
 	*readerSource
 	made, spoilt int
@@ -35,7 +35,7 @@ func (s *spoiling) spare(line *trace.Line) {
 	s.readerSource.spare(line)
 }
 
-// playSpoiling is Verify of a scripted trace whose lines are spoilt once they are forgotten.
+// playSpoiling verifies a scripted trace, and overwrites its lines once they are given back.
 func playSpoiling(t *testing.T, data []byte) (*Report, *spoiling) {
 	t.Helper()
 	r, err := trace.NewReader(bytes.NewReader(data))
@@ -48,8 +48,8 @@ func playSpoiling(t *testing.T, data []byte) (*Report, *spoiling) {
 	return report, src
 }
 
-// A line that was given back is looked at by nobody, neither where all is as recorded nor
-// in what is said of a difference.
+// A line that was given back is not read any more, neither if everything is as recorded nor for
+// the report of a difference.
 func TestForgottenLinesAreNotLookedAt(t *testing.T) {
 	spoilt := 0
 	for _, f := range tracetest.AllFixtures(t) {
@@ -74,7 +74,7 @@ func TestForgottenLinesAreNotLookedAt(t *testing.T) {
 	assert.Greater(t, spoilt, 100)
 }
 
-// However long a stream is, few lines of it are there at a time.
+// However long a stream is, only a few of its lines are in memory at a time.
 func TestAStreamIsHeldInFewLines(t *testing.T) {
 	var recorded bytes.Buffer
 	runner, err := adk.NewRunner(adk.Config{Storage: fakes.NoOpStorage(), Probe: Record(&recorded),
@@ -95,8 +95,8 @@ func TestAStreamIsHeldInFewLines(t *testing.T) {
 	assert.Less(t, src.made, 30)
 }
 
-// A line that a goroutine makes again just now is not used again, however far the cursor
-// is: other strands may go on before that goroutine comes to hold the answer against it.
+// A line is not reused while a goroutine performs it, however far the cursor is: other strands may
+// continue before that goroutine compares the answer with the line.
 func TestALineIsKeptWhileItIsPerformed(t *testing.T) {
 	lines := make([]trace.Line, 3*linesBefore)
 	for i := range lines {
@@ -123,7 +123,7 @@ func TestALineIsKeptWhileItIsPerformed(t *testing.T) {
 	assert.NotContains(t, back.spares, &lines[0])
 }
 
-// keepsSpares keeps what it is given back.
+// keepsSpares keeps the lines that it is given back.
 type keepsSpares struct {
 	linesSource
 	spares []*trace.Line

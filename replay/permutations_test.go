@@ -16,7 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// parallelAgent asks one tool n times at once. The handler is given.
+// parallelAgent runs one tool with the given handler n times concurrently.
 func parallelAgent(n int, handler adk.ToolHandler) adk.Config {
 	tool := tracetest.Must(adk.NewTool(adk.ToolInit{Name: "ask", Description: "Asks.", Effect: adk.EffectReads, Handler: handler,
 		InputSchema: []byte(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)}))
@@ -75,8 +75,8 @@ func permutations(n int, f func([]int)) {
 	grow(nil)
 }
 
-// A turn with parallel tools replays whatever the order in which the tools
-// finish, and each call has its own result (DET-7).
+// A turn with parallel tools replays in whatever order the tools finish, and each call gets its
+// own result (DET-7).
 func TestEveryOrderOfCompletions(t *testing.T) {
 	thorough.Long(t)
 	t.Parallel()
@@ -96,8 +96,8 @@ func TestEveryOrderOfCompletions(t *testing.T) {
 	assert.Equal(t, 1+2+6+24+120, orders)
 }
 
-// replayInOrder replays with live tools that finish in an order of their own:
-// each waits for the one before it, where the engine does not see it.
+// replayInOrder replays with live tools that finish in the given order: each waits for the one
+// before it, unseen by the engine.
 func replayInOrder(t *testing.T, trace []byte, n int, order []int) {
 	t.Helper()
 	finished := make([]chan struct{}, n)

@@ -18,9 +18,9 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// DET-8, EVT-5: listeners hear more of an event than its line says, and an engine
-// that tells them something else is red although every line is as recorded. No
-// scripted seam sees it, so the player itself is told such a run.
+// DET-8, EVT-5: listeners get more of an event than its line holds. An engine that hands them
+// something else is red, although every line is as recorded. No scripted seam sees that, so the
+// test feeds such a run to the player directly.
 func TestPlayerHoldsEventsAgainstWhatLedToThem(t *testing.T) {
 	for _, name := range []string{"hello", "streamed-reply"} {
 		trace := fixtureNamed(t, name)
@@ -41,8 +41,8 @@ func TestPlayerHoldsEventsAgainstWhatLedToThem(t *testing.T) {
 	}
 }
 
-// DET-8: a state that is recorded as the engine tells it, and is not what the crossings
-// before it make visible, is red: the recording may be of the same broken engine.
+// DET-8: a state that equals the recorded one, but not what the crossings before it make visible,
+// is red: the recording may have been made by the same broken engine.
 func TestPlayerHoldsStatesAgainstWhatLedToThem(t *testing.T) {
 	recorded := fixtureNamed(t, "hello")
 	for i := range recorded.Lines() {
@@ -59,8 +59,8 @@ func TestPlayerHoldsStatesAgainstWhatLedToThem(t *testing.T) {
 	}
 }
 
-// HLP-1: the text of a stream that is complete is compared as a whole, not by its
-// length and its end, which do while it runs.
+// HLP-1: the text of a complete stream is compared as a whole. While the stream runs, only its
+// length and its end are compared.
 func TestTheWholeTextOfAStreamIsCompared(t *testing.T) {
 	trace, heard := fixtureNamed(t, "streamed-reply"), state.New()
 	complete := 0
@@ -92,8 +92,8 @@ func fixtureNamed(t *testing.T, name string) *trace.Trace {
 	return recorded
 }
 
-// played tells a player what was recorded, with all that listeners hear; the event
-// at a place comes from another turn.
+// played feeds the recorded crossings to a player, with everything that listeners get. The event
+// at the given place comes from another turn.
 func played(t *testing.T, recorded *trace.Trace, at int) *player {
 	t.Helper()
 	known, err := wire.NewSentinels(nil, nil)
@@ -141,8 +141,8 @@ func ofAnotherTurn(event any) any {
 	return struct{}{} // no event at all
 }
 
-// A crossing that comes early is told by what is missing before it, however many
-// that are; it is extra only where it is not recorded any more.
+// If a crossing comes early, the crossings before it are reported as missing, however many they
+// are. A crossing is extra only if no recorded one is left for it.
 func TestEarlyIsMissingAndNotExtra(t *testing.T) {
 	for _, c := range []struct {
 		n    int
@@ -172,8 +172,8 @@ func TestEarlyIsMissingAndNotExtra(t *testing.T) {
 	assert.Equal(t, Missing, verifiedLines(t, recorded).Class, "it comes at the time of what is missing")
 }
 
-// What an engine answers its user code, and what it hands to a storage, no crossing
-// says; the player holds it against what was told.
+// No crossing holds the answers of an engine to user code, or the records that it hands to a
+// storage; the player compares them with the crossings.
 func TestPlayerHoldsAnswersAgainstWhatWasTold(t *testing.T) {
 	recorded := fixtureNamed(t, "hello")
 	stored := slices.IndexFunc(recorded.Lines(), func(l trace.Line) bool { return l.Kind == adk.KindStore && l.Phase == adk.Begin })
@@ -197,7 +197,7 @@ func TestPlayerHoldsAnswersAgainstWhatWasTold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := played(t, recorded, -1)
-			p.calls[call.ID] = call // it is under way when it is asked
+			p.calls[call.ID] = call // a call is under way when it is asked
 			p.done[begin.Op] = &adk.Crossing{Kind: adk.KindStore, Phase: adk.Done, Seq: begin.Seq, Op: begin.Op}
 			c.look(p)
 			if c.field == "" {
@@ -211,8 +211,8 @@ func TestPlayerHoldsAnswersAgainstWhatWasTold(t *testing.T) {
 	}
 }
 
-// Where a recording ends and today's run does not, the first crossing behind it is
-// extra, however much is cut; where it goes on, what nobody makes is missing.
+// If today's run continues after the recording's end, its first crossing there is extra, however
+// much is cut. If the recording continues, its next crossing is missing.
 func TestTheEndIsCompared(t *testing.T) {
 	for cut := 1; cut <= 3; cut++ {
 		trace := fixtureNamed(t, "hello")
@@ -228,7 +228,7 @@ func TestTheEndIsCompared(t *testing.T) {
 	assert.Equal(t, len(recorded.Lines()), d.Crossing)
 }
 
-// verifiedLines is in what a trace differs when it is written and run again.
+// verifiedLines writes a trace, verifies it, and returns the divergence.
 func verifiedLines(t *testing.T, recorded *trace.Trace) *Divergence {
 	t.Helper()
 	var file bytes.Buffer

@@ -23,8 +23,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// A trace that grows too large ends with whole lines and without a footer, and
-// the turn goes on.
+// A trace that reaches its size limit ends with whole lines and without a footer, and the turn
+// continues.
 func TestATraceHasNoMoreBytesThanAllowed(t *testing.T) {
 	var whole bytes.Buffer
 	require.NoError(t, busyTurn(t, replay.Record(&whole)).Run(context.Background(), rawTurn))
@@ -74,7 +74,7 @@ func TestSampling(t *testing.T) {
 	assert.ErrorContains(t, broken.Err(), "no idea")
 }
 
-// gatedWriter is a disk that does nothing until it is let go.
+// gatedWriter blocks each write until it is released, like a stalled disk.
 type gatedWriter struct {
 	gate   chan struct{}
 	mu     sync.Mutex
@@ -99,7 +99,7 @@ func behindGate(t *testing.T, buffer int, fail error, options replay.RecordOptio
 	out := &gatedWriter{gate: make(chan struct{}), fail: fail}
 	options.Buffer = buffer
 	recorder := replay.RecordEach(func(adk.RunInfo) (io.WriteCloser, error) { return out, nil }, options)
-	// The writer never returns while the turn runs: the turn ends all the same.
+	// The writer does not return while the turn runs; the turn ends nevertheless.
 	require.NoError(t, busyTurn(t, recorder).Run(context.Background(), rawTurn))
 	close(out.gate)
 	recorder.Wait()
@@ -107,7 +107,7 @@ func behindGate(t *testing.T, buffer int, fail error, options replay.RecordOptio
 	return out, recorder
 }
 
-// DET-4
+// DET-4: a turn does not wait for a slow disk. If the recorder's buffer is full, the trace ends there.
 func TestASlowDiskDoesNotHoldTheTurn(t *testing.T) {
 	out, recorder := behindGate(t, 1<<20, nil, replay.RecordOptions{})
 	require.NoError(t, recorder.Err())
@@ -131,7 +131,7 @@ func TestASlowDiskDoesNotHoldTheTurn(t *testing.T) {
 	assert.Zero(t, out.kept.Len())
 }
 
-// steps keeps what was there after every write.
+// steps keeps the contents after each write.
 type steps struct {
 	bytes.Buffer
 	lens []int
@@ -153,8 +153,8 @@ func compressed(t *testing.T, lines []byte) []byte {
 	return out.Bytes()
 }
 
-// A compressed trace says the same as any other, and a crash leaves all
-// crossings that were recorded before it.
+// A compressed trace holds the same crossings as any other, and a crash leaves all crossings that
+// were recorded before it.
 func TestCompressedTraces(t *testing.T) {
 	var out steps
 	var plain bytes.Buffer
@@ -177,7 +177,7 @@ func TestCompressedTraces(t *testing.T) {
 			continue // not yet the header
 		}
 		seen[len(cut.Lines())] = true
-		if err != nil { // the end of the frame is not needed
+		if err != nil { // the frame need not be complete
 			assertFault(t, err, trace.FaultTruncated)
 		}
 	}
@@ -186,12 +186,12 @@ func TestCompressedTraces(t *testing.T) {
 	}
 }
 
-// Damage in a compressed file is never taken for another trace.
+// A damaged compressed file is never read as a different trace.
 func TestDamagedCompressedTraces(t *testing.T) {
 	t.Parallel()
 	tracetest.ForEachFixture(t, func(t *testing.T, f tracetest.Fixture) {
 		if f.Name != "hello" && f.Name != thorough.Of("tool-round-trip", "hello", "hello") {
-			return // every bit of two suffices
+			return // every bit of two fixtures suffices
 		}
 		whole := compressed(t, f.Bytes)
 		recorded, err := trace.Read(bytes.NewReader(whole))
@@ -223,7 +223,7 @@ func TestDamagedCompressedTraces(t *testing.T) {
 				require.ErrorAs(t, err, &format, "a bit at %d", n)
 				continue
 			}
-			var again bytes.Buffer // some bits say nothing about what is packed
+			var again bytes.Buffer // some bits do not affect the contents
 			_, err = got.WriteTo(&again)
 			require.NoError(t, err)
 			assert.Equal(t, string(f.Bytes), again.String(), "a bit at %d", n)
@@ -231,7 +231,7 @@ func TestDamagedCompressedTraces(t *testing.T) {
 	})
 }
 
-// endless gives one text again and again.
+// endless repeats a text forever.
 type endless struct {
 	text []byte
 	at   int
@@ -245,7 +245,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// A small file that unpacks to a large one costs no more than the bound.
+// A small file that unpacks to a large one takes no more memory than the limit.
 func TestBombs(t *testing.T) {
 	t.Parallel()
 	header := `{"adkreplay":"trace","version":1,"contract":1,"start":"2025-01-01T00:00:00Z","seams":{"executor":"m","turn-input":[],"turn-output":[],"dispatch-input":[],"dispatch-output":[]}}` + "\n"
@@ -269,7 +269,7 @@ func TestBombs(t *testing.T) {
 	assert.ErrorContains(t, err, "window")
 }
 
-// A line without an end is not read to its end.
+// A line that never ends is not read to its end.
 func TestALineWithoutEndIsGivenUp(t *testing.T) {
 	in := &endless{text: []byte(`{"a":"`)}
 	_, err := trace.Read(in, trace.Options{MaxLine: 1 << 16})
@@ -277,8 +277,8 @@ func TestALineWithoutEndIsGivenUp(t *testing.T) {
 	assert.Less(t, in.gave, 1<<18, fmt.Sprint(err))
 }
 
-// A trace that goes on behind what may be read of it is refused before any live code runs:
-// that would go on as well, with nothing to be held against.
+// A trace that is longer than the read limit is refused before any live code runs: live code would
+// continue as well, with no recording to compare it with.
 func TestLiveCodeIsNotRunForAPartOfATrace(t *testing.T) {
 	t.Parallel()
 	shape, ok := large.Named("stream")

@@ -22,17 +22,17 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// The tests of this file run turns on what real providers once answered, kept
-// beside the module and not in it.
+// The tests of this file run turns on answers of real providers, which are kept beside the module
+// and not in it.
 const cassettes = "../../shared/cassettes"
 
-// realInput is a recorded conversation, and a change of one token in it with
-// the place where a replay must find it.
+// realInput is a recorded conversation, with a change of one token and the place where a replay
+// must find the change.
 type realInput struct {
 	file string
-	// says is what the model says in the end, or how that begins.
+	// says is what the model finally says, or how that begins.
 	says string
-	// wholeRequests tells that the requests were made as this executor makes them.
+	// wholeRequests reports whether the requests have the form that this executor makes.
 	wholeRequests bool
 	changes       []change
 }
@@ -40,7 +40,7 @@ type realInput struct {
 type change struct {
 	name     string
 	old, new string
-	class    replay.Class // none where nothing differs
+	class    replay.Class // empty if nothing differs
 	seam     string
 	field    string
 	want     string
@@ -54,7 +54,7 @@ var realInputs = []realInput{
 		{"answer", `"content":"1"`, `"content":"2"`, replay.ChangedInput, "executor/chat#1", "delta", `"1"`, `"2"`},
 	}},
 	{"cagent-TestExec_Mistral_ToolCall.json", "1", true, []change{
-		// The model gives every call another id: it is compared up to renaming.
+		// The model gives each call another id; ids are compared up to renaming.
 		{name: "call id", old: `"id":"D9WYdiHxV"`, new: `"id":"D9WYdiHxW"`},
 		{"answer", `"content":"1"`, `"content":"2"`, replay.ChangedInput, "executor/chat#1", "delta", `"1"`, `"2"`},
 	}},
@@ -63,8 +63,8 @@ var realInputs = []realInput{
 	}},
 }
 
-// recordings are the ways in which a turn is recorded: as in a test, and as in
-// production.
+// recordings are the ways to record a turn:
+// as in a test, and as in production.
 var recordings = []struct {
 	name   string
 	config func(adk.Config, adk.Probe) adk.Config
@@ -73,8 +73,8 @@ var recordings = []struct {
 	{"system clock", func(c adk.Config, p adk.Probe) adk.Config { c.Probe = p; return c }},
 }
 
-// Turns on real streams replay, scripted and with the executor asking again,
-// and a token that changed is found where it changed.
+// Turns on real streams replay, both scripted and with a live executor that asks again. A changed
+// token is found at the place where it changed.
 func TestRealInput(t *testing.T) {
 	if _, err := os.Stat(cassettes); err != nil {
 		t.Skipf("there are no recorded conversations: %v", err)
@@ -135,12 +135,12 @@ func recordReal(t *testing.T, input realInput, finish func(adk.Config, adk.Probe
 
 	require.NoError(t, recorder.Err())
 	r.requests, r.trace = provider.Requests(), trace.Bytes()
-	r.crossings = bytes.Count(r.trace, []byte("\n")) - 2 // but the header and the footer
+	r.crossings = bytes.Count(r.trace, []byte("\n")) - 2 // without the header and the footer
 	r.checkTurn(t, storage)
 	return r
 }
 
-// checkTurn sees to it that the turn was the one that the conversation is of.
+// checkTurn checks that the turn had the content of the conversation.
 func (r *realTurn) checkTurn(t *testing.T, storage *fakes.Storage) {
 	t.Helper()
 	messages := storage.Messages()
@@ -156,8 +156,8 @@ func (r *realTurn) checkTurn(t *testing.T, storage *fakes.Storage) {
 	}
 }
 
-// chatRequest is what a recorded request and one of this executor have in
-// common.
+// chatRequest holds what a recorded request and
+// a request of this executor have in common.
 type chatRequest struct {
 	Messages []struct {
 		Role       string `json:"role"`
@@ -182,7 +182,7 @@ type chatRequest struct {
 	} `json:"tools"`
 }
 
-// readChatRequest reads a request; JSON in it is brought into one form.
+// readChatRequest parses a request, and normalizes the JSON in it.
 func readChatRequest(t *testing.T, body string) (r chatRequest) {
 	t.Helper()
 	require.NoError(t, json.Unmarshal([]byte(body), &r))
@@ -206,8 +206,8 @@ func sameJSON(t *testing.T, text []byte) []byte {
 	return same
 }
 
-// turn is what led to the first request, with tools that answer what the last
-// one tells of them.
+// turn returns what led to the first request, with tools that give the answers which the last
+// request contains.
 func (r *realTurn) turn(t *testing.T) (adk.Config, adk.RawTurn, *fakes.Storage) {
 	t.Helper()
 	interactions := r.conversation.Interactions
@@ -226,7 +226,7 @@ func (r *realTurn) turn(t *testing.T) (adk.Config, adk.RawTurn, *fakes.Storage) 
 		}
 	}
 	if raw.SystemPrompt == "" {
-		raw.SystemPrompt = "You are a helpful assistant." // a turn needs one
+		raw.SystemPrompt = "You are a helpful assistant." // a turn needs a prompt
 	}
 	config := adk.Config{TurnInput: []adk.TurnMiddleware{{Name: "hydrate", Run: hydrateMessages}}}
 	for _, described := range first.Tools {
@@ -241,7 +241,7 @@ func (r *realTurn) turn(t *testing.T) (adk.Config, adk.RawTurn, *fakes.Storage) 
 	return config, raw, storage
 }
 
-// Answers are what a request tells that a tool answered.
+// Answers returns the answers of a tool that a request contains.
 func Answers(r chatRequest, tool string) (answers []any) {
 	names := map[string]string{}
 	for _, m := range r.Messages {
@@ -255,7 +255,7 @@ func Answers(r chatRequest, tool string) (answers []any) {
 	return answers
 }
 
-// userMessage is a message of a request, whose content is a text or has parts.
+// userMessage is a message of a request; its content is a text or a list of parts.
 func userMessage(t *testing.T, content any) *adk.Message {
 	t.Helper()
 	var texts []string
@@ -287,7 +287,7 @@ func hydrateMessages(ctx context.Context, tc *adk.TurnContext, next adk.Next) er
 	return nil
 }
 
-// verify replays the trace; with a URL, the executor is live and asks there.
+// verify replays the trace. With a URL, the executor is live and sends its requests there.
 func (r *realTurn) verify(ctx context.Context, url string) (*replay.Report, error) {
 	var live replay.Live
 	if url != "" {
@@ -296,7 +296,7 @@ func (r *realTurn) verify(ctx context.Context, url string) (*replay.Report, erro
 	return replay.Verify(ctx, bytes.NewReader(r.trace), live)
 }
 
-// diverges gives the divergence of a replay with a live executor.
+// diverges returns the divergence of a replay with a live executor.
 func (r *realTurn) diverges(t *testing.T, url string) *replay.Divergence {
 	t.Helper()
 	report, err := r.verify(t.Context(), url)
@@ -306,7 +306,7 @@ func (r *realTurn) diverges(t *testing.T, url string) *replay.Divergence {
 	return report.Divergence
 }
 
-// checkTools sees to it that no tool has run but in the recorded turn.
+// checkTools checks that no tool has run except in the recorded turn.
 func (r *realTurn) checkTools(t *testing.T) {
 	t.Helper()
 	calls := 0
@@ -325,7 +325,7 @@ func (r *realTurn) verifyScripted(t *testing.T) {
 	r.checkTools(t)
 }
 
-// A live executor sends what the recorded one sent, byte for byte.
+// A live executor sends the recorded requests byte for byte.
 func (r *realTurn) verifyLive(t *testing.T) {
 	provider := fakes.NewProvider(r.conversation)
 	defer provider.Close()
@@ -338,7 +338,7 @@ func (r *realTurn) verifyLive(t *testing.T) {
 	r.checkTools(t)
 }
 
-// edited is the conversation with an edit of the replies' bodies.
+// edited is the conversation with the bodies of the replies edited.
 func (r *realTurn) edited(edit func(string) string) fakes.Conversation {
 	var c fakes.Conversation
 	for _, i := range r.conversation.Interactions {
@@ -366,7 +366,7 @@ func (r *realTurn) verifyChanged(t *testing.T, c change) {
 	assert.Equal(t, c.got, d.Fields[0].Got)
 }
 
-// A stream that ends in its middle is an error of the executor.
+// A stream that breaks off in the middle is an error of the executor.
 func (r *realTurn) verifyCutShort(t *testing.T) {
 	provider := fakes.NewProvider(r.edited(func(body string) string { return body[:strings.LastIndex(body, "data: [DONE]")] }))
 	defer provider.Close()
@@ -375,7 +375,7 @@ func (r *realTurn) verifyCutShort(t *testing.T) {
 	assert.Contains(t, d.Got, "unexpected EOF")
 }
 
-// A provider that refuses is an error with its status.
+// A refusal of the provider is an error that holds the status.
 func (r *realTurn) verifyRefused(t *testing.T) {
 	provider := fakes.NewProvider(fakes.Converse(fakes.Reply{Status: http.StatusTooManyRequests, Body: "slow down"}))
 	defer provider.Close()
@@ -389,15 +389,15 @@ func (r *realTurn) verifyServerGone(t *testing.T) {
 	provider.Close()
 	d := r.diverges(t, provider.URL())
 	assert.Equal(t, "executor/chat#0", d.Seam)
-	assert.Contains(t, d.Got, "dial tcp") // refused or reset, as the system likes
+	assert.Contains(t, d.Got, "dial tcp") // refused or reset, depending on the system
 }
 
-// A replay whose context ends lets go of an executor that waits for ever.
+// A replay whose context ends does not wait for an executor that hangs.
 func (r *realTurn) verifyServerHangs(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	impatient := errors.New("waited long enough")
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) {
-		_, _ = io.Copy(io.Discard, request.Body) // only then does a server see that its client has left
+		_, _ = io.Copy(io.Discard, request.Body) // only then does a server notice that its client has left
 		cancel(impatient)
 		<-request.Context().Done()
 	}))

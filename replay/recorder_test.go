@@ -26,7 +26,7 @@ import (
 // noStorage keeps nothing.
 var noStorage = fakes.NoOpStorage()
 
-// busyTurn is a runner whose turn uses much of what a turn can.
+// busyTurn is a runner whose turn uses much of what a turn can do.
 func busyTurn(t testing.TB, probe adk.Probe) *adk.Runner {
 	tool, err := adk.NewTool(adk.ToolInit{
 		Name: "search", Description: "finds", InputSchema: json.RawMessage(`{"type":"object","properties":{"q":{"type":"string"}}}`),
@@ -76,7 +76,7 @@ func runBusily(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) err
 
 var rawTurn = adk.RawTurn{SystemPrompt: "be brief", Instructions: []string{"no jokes"}, Stash: map[string]any{"n": 1, "f": 1.5}}
 
-// DET-4
+// DET-4: the trace of a run holds every crossing that an observer of the run gets.
 func TestTheTraceOfARunHoldsEveryCrossingOfIt(t *testing.T) {
 	var out bytes.Buffer
 	recorder, told := replay.Record(&out), &tracetest.Crossings{}
@@ -110,7 +110,7 @@ func TestTheTraceOfARunHoldsEveryCrossingOfIt(t *testing.T) {
 	assert.Equal(t, out.String(), again.String())
 }
 
-// PIP-11
+// PIP-11: a turn whose executor ends its goroutine has a whole trace, with that outcome.
 func TestATurnThatEndsItsGoroutineHasAWholeTrace(t *testing.T) {
 	var out bytes.Buffer
 	recorder := replay.Record(&out)
@@ -140,7 +140,7 @@ func TestATurnThatEndsItsGoroutineHasAWholeTrace(t *testing.T) {
 	assert.Contains(t, outcomes, "goexit")
 }
 
-// brokenWriter fails, or panics, at its n-th write, and again when closed.
+// brokenWriter fails or panics at its n-th write, and again in Close.
 type brokenWriter struct {
 	n      int
 	panics bool
@@ -160,7 +160,7 @@ func (w *brokenWriter) Write(p []byte) (int, error) {
 
 func (w *brokenWriter) Close() error { w.closed++; panic("stuck") }
 
-// DET-4
+// DET-4: a recorder whose writer fails or panics does not disturb the turn, closes the writer, and returns the error.
 func TestARecorderThatFailsDisturbsNoTurn(t *testing.T) {
 	for n := 1; n < 12; n++ {
 		for _, panics := range []bool{true, false} {
@@ -204,7 +204,7 @@ func TestAWriterThatDoesNotOpenLeavesTheRunUnobserved(t *testing.T) {
 	}
 }
 
-// DET-4: a recorder without a writer says so before any run, and disturbs none.
+// DET-4: a recorder without a writer reports that before any run, and disturbs no run.
 func TestNoWriter(t *testing.T) {
 	for name, recorder := range map[string]*replay.Recorder{"Record": replay.Record(nil), "RecordEach": replay.RecordEach(nil)} {
 		assert.ErrorContains(t, recorder.Err(), "was given no writer, and records nothing: want an io.Writer", name)
@@ -214,7 +214,7 @@ func TestNoWriter(t *testing.T) {
 	assert.EqualError(t, err, "there is nothing to read a trace of: the reader is nil")
 }
 
-// file is a writer of a run of its own.
+// file is the writer of one run.
 type file struct {
 	bytes.Buffer
 	closed bool
@@ -247,8 +247,8 @@ func TestConcurrentRunsHaveATraceEach(t *testing.T) {
 	}
 }
 
-// Where every run fails, as on a full disk, a recorder says how many did, and keeps
-// the first.
+// If all runs fail to be recorded, as on a full disk, a recorder counts the failures and keeps the
+// first.
 func TestFailuresAreCounted(t *testing.T) {
 	full := errors.New("the disk is full")
 	recorder := replay.RecordEach(func(adk.RunInfo) (io.WriteCloser, error) { return nil, full })
@@ -265,8 +265,8 @@ func TestFailuresAreCounted(t *testing.T) {
 	assert.ErrorContains(t, recorder.Err(), "and 10000 failures more")
 }
 
-// What a recorder keeps of a run that is under way is small: ten thousand fit in a
-// gigabyte, with what the packing of all of them keeps (TestPackingIsBounded).
+// A recorder keeps little of a running run: ten thousand runs fit into a gigabyte, including what
+// the compression of all of them keeps (TestPackingIsBounded).
 func TestOpenRunsAreSmall(t *testing.T) {
 	const runs, perRun = 500, 16 << 10
 	recorder := replay.RecordEach(func(adk.RunInfo) (io.WriteCloser, error) { return closer{io.Discard}, nil })

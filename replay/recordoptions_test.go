@@ -10,8 +10,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// What a trace is written with is what it is read with, in every option that both have: one that
-// is new is not left out of a run that is made again.
+// Every option that recorders and traces share has the same value for reading as for writing: a
+// new option is not forgotten when a run is made again.
 func TestRecordOptionsAreThoseOfTraces(t *testing.T) {
 	t.Parallel()
 	var read trace.Options
@@ -19,7 +19,7 @@ func TestRecordOptionsAreThoseOfTraces(t *testing.T) {
 	options := reflect.ValueOf(&read).Elem()
 	for i := range options.NumField() {
 		name := options.Type().Field(i).Name
-		if _, too := reflect.TypeFor[RecordOptions]().FieldByName(name); !too || name == "MaxBytes" { // the recorder itself keeps to that
+		if _, too := reflect.TypeFor[RecordOptions]().FieldByName(name); !too || name == "MaxBytes" { // the recorder itself enforces MaxBytes
 			continue
 		}
 		both++

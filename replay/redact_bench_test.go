@@ -13,7 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// What redacting costs beside writing alone.
+// BenchmarkRedact measures the cost of redaction in addition to that of writing.
 func BenchmarkRedact(b *testing.B) {
 	file, err := fixtures.Traces.ReadFile("tool-round-trip.jsonl")
 	require.NoError(b, err)

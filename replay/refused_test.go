@@ -16,8 +16,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// How often a replay refused what was asked beside the call is said where no other was under way: it
-// may have been that one's code.
+// The number of concurrent asks that a replay refused is reported only if no other replay was
+// running, whose code may have asked.
 func TestRefusalsAreCountedForOneReplay(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(server.Close)

@@ -29,7 +29,7 @@ import (
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
-// rerecorded is the new trace of a turn, and the report on it.
+// rerecorded returns the new trace of a turn and the report on it.
 func rerecorded(t *testing.T, recorded []byte, live replay.Live, options ...trace.Options) (*replay.Report, []byte) {
 	t.Helper()
 	var again bytes.Buffer
@@ -45,8 +45,8 @@ func sameWhenVerified(t *testing.T, trace []byte, live replay.Live) {
 	assert.Nil(t, report.Divergence, "%s", report)
 }
 
-// Of a turn of which nothing has changed the new trace is the old one, byte for
-// byte: what an acceptance changes is what the change did.
+// If nothing in a turn has changed, the new trace equals the old one byte for byte. Whatever an
+// acceptance changes is therefore due to the change.
 func TestRerecordOfTheSame(t *testing.T) {
 	for _, s := range scenarios.All() {
 		t.Run(s.Name, func(t *testing.T) {
@@ -59,8 +59,8 @@ func TestRerecordOfTheSame(t *testing.T) {
 	}
 }
 
-// What the live seams do is in the new trace, which is then the same with them
-// and without.
+// The new trace holds what the live seams do,
+// and then verifies both with them and without.
 func TestRerecordWithLiveSeams(t *testing.T) {
 	recorded := livetest.NewDesk().Record(t)
 	changed := livetest.NewDesk()
@@ -82,8 +82,8 @@ func TestRerecordWithLiveSeams(t *testing.T) {
 	assert.Nil(t, report.Divergence)
 }
 
-// The new trace is the same whichever strand is faster: in the recorded order where
-// that still applies, and else in the order of the strands.
+// The new trace is the same whichever strand is faster: its order is the recorded one where that
+// still applies, and otherwise the order of the strands.
 func TestRerecordIsTheSameInEveryOrder(t *testing.T) {
 	thorough.Long(t)
 	t.Parallel()
@@ -118,8 +118,8 @@ func TestRerecordIsTheSameInEveryOrder(t *testing.T) {
 	assert.Equal(t, n, strings.Count(slept, `"kind":"timer"`))
 }
 
-// inTurn is a handler of a tool whose calls end in an order, each when the one
-// before it has: the engine does not see them wait.
+// inTurn is a handler of a tool whose calls end in the given order, each after the one before it,
+// unseen by the engine.
 func inTurn(order []int, first func(context.Context, *adk.DispatchContext, map[string]any)) adk.ToolHandler {
 	ended, end := make([]chan struct{}, len(order)), make([]func(), len(order))
 	for i := range ended {
@@ -139,7 +139,7 @@ func inTurn(order []int, first func(context.Context, *adk.DispatchContext, map[s
 	}
 }
 
-// A recording from production, of strands that really ran at once, stays as it is.
+// A recording from production, whose strands really ran concurrently, is not changed.
 func TestRerecordOfFreeStrands(t *testing.T) {
 	t.Parallel()
 	for _, cancelled := range []bool{false, true} {
@@ -152,8 +152,8 @@ func TestRerecordOfFreeStrands(t *testing.T) {
 	}
 }
 
-// DET-2: a strand begins where it began, also behind a dispatch that its middleware
-// called first: the beginning of either is a call below that middleware.
+// DET-2: a strand begins at its recorded place, even behind a dispatch that its middleware called
+// first: the beginning of either is a call below that middleware.
 func TestRerecordOfAStrandBehindADispatch(t *testing.T) {
 	acks := adk.Executor{Name: "model", Run: func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() }}
 	config := adk.Config{
@@ -175,15 +175,15 @@ func TestRerecordOfAStrandBehindADispatch(t *testing.T) {
 	require.NoError(t, tracetest.Must(adk.NewRunner(fakes.Deterministic(config, replay.Record(&trace)))).Run(t.Context(), rawTurn))
 	_, planner, _ := strings.Cut(trace.String(), `"seam":"dispatch/planner"`)
 	require.Contains(t, planner, `"seam":"strand/watch"`, "it begins behind the dispatch")
-	for range 20 { // the strand comes to its beginning as it likes
+	for range 20 { // the strand reaches its beginning at any time
 		report, again := rerecorded(t, trace.Bytes(), replay.Live{})
 		assert.Nil(t, report.Divergence, "%s", report)
 		assert.Equal(t, trace.String(), string(again))
 	}
 }
 
-// DET-2, ABT-7, ABT-10, GAT-3: what the engine says unasked keeps its place among the
-// strands too.
+// DET-2, ABT-7, ABT-10, GAT-3: crossings that the engine emits by itself also keep their place
+// among the strands.
 func TestRerecordKeepsTheOrderOfStrands(t *testing.T) {
 	gate := adk.Gate{ID: "g", Reason: "Go on?", Schema: []byte(`{"type":"boolean"}`), Timeout: time.Minute}
 	forks := func(ctx context.Context, dc *adk.DispatchContext, does func(dc *adk.DispatchContext) error) {
@@ -215,7 +215,7 @@ func TestRerecordKeepsTheOrderOfStrands(t *testing.T) {
 	}
 }
 
-// recordedInOrder is a turn of whose strands one goes first wherever it can. Whoever hears of a gate offers it what it refuses.
+// recordedInOrder records a turn in which the strand first goes first wherever it can. A listener resolves each gate.
 func recordedInOrder(t *testing.T, first int, run func(ctx context.Context, dc *adk.DispatchContext, leave func()) error) []byte {
 	t.Helper()
 	ctx, leave := context.WithCancelCause(t.Context())
@@ -232,9 +232,9 @@ func recordedInOrder(t *testing.T, first int, run func(ctx context.Context, dc *
 	return trace.Bytes()
 }
 
-// ABT-7: where a run was aborted between two steps of the engine in one strand, the
-// second is not taken in the new run either, however long what aborted it takes. Where
-// something is live the strands run freely, and the second step waits for the abort.
+// ABT-7: if a run was aborted between two steps of the engine in one strand, the second step is
+// not taken in the new run either, however long the abort takes. With live seams, strands run
+// freely, and the second step waits for the abort.
 func TestRerecordOfAStepThatAnAbortForestalled(t *testing.T) {
 	thorough.Long(t)
 	for what, abort := range map[string]func(*adk.DispatchContext, func()){
@@ -248,15 +248,15 @@ func TestRerecordOfAStepThatAnAbortForestalled(t *testing.T) {
 				report, again := rerecorded(t, trace, replay.Live{})
 				assert.Nil(t, report.Divergence, "%s", report)
 				assert.Equal(t, string(trace), string(again))
-				// What may write runs once: no second run in the recorded order makes good what went wrong.
+				// Code that may write runs only once, so no second run in the recorded order can repair the first.
 				sameWhenVerified(t, trace, replay.Live{Config: config, Seams: []string{replay.Middleware}, Writes: true})
 			}
 		})
 	}
 }
 
-// recordedForestalled is a turn with a strand whose tool is about to start when the run
-// is aborted, behind a gate, and the config that it ran with.
+// recordedForestalled records a turn that is aborted, behind a gate, when the tool of a strand is
+// about to start. It also returns the turn's config.
 func recordedForestalled(t *testing.T, abort func(dc *adk.DispatchContext, leave func())) ([]byte, adk.Config) {
 	t.Helper()
 	ctx, leave := context.WithCancelCause(t.Context())
@@ -291,7 +291,7 @@ func recordedForestalled(t *testing.T, abort func(dc *adk.DispatchContext, leave
 	return trace.Bytes(), config
 }
 
-// holding is a probe that holds the first step of a kind until it is let go.
+// holding is a probe that holds back the first step of a kind until it is released.
 type holding struct {
 	kind      adk.Kind
 	came, let chan struct{}
@@ -313,8 +313,8 @@ func (*holding) Resume(int) {}
 
 func (*holding) Tell(*adk.Crossing) {}
 
-// A turn that asks for what was not recorded is not made up: it has to be
-// recorded anew.
+// A turn that asks for something that was not
+// recorded is not made up: it must be recorded anew.
 func TestRerecordWithoutAnAnswer(t *testing.T) {
 	trace := livetest.NewDesk().Record(t)
 	for name, change := range map[string]func(*livetest.Desk){
@@ -328,7 +328,7 @@ func TestRerecordWithoutAnAnswer(t *testing.T) {
 	}
 }
 
-// refusedToRerecord is why there is no new trace. Nothing is written then.
+// refusedToRerecord returns the reason why there is no new trace, and checks that nothing was written.
 func refusedToRerecord(t *testing.T, recorded []byte, live replay.Live, options ...trace.Options) string {
 	t.Helper()
 	var again bytes.Buffer
@@ -339,8 +339,8 @@ func refusedToRerecord(t *testing.T, recorded []byte, live replay.Live, options 
 	return err.Error()
 }
 
-// PIP-11: a goroutine that ends when the run was cancelled cancels nothing, also behind
-// a failure that was kept from the run, which nobody asks for before it is told.
+// PIP-11: a goroutine that ends itself after the run was cancelled does not cancel it again, also
+// behind a contained failure, which no crossing asks for before it is emitted.
 func TestRerecordOfACancelAndAGoexit(t *testing.T) {
 	for what, contained := range map[string]func(*adk.DispatchContext, adk.Next){
 		"second next": func(_ *adk.DispatchContext, next adk.Next) { next(context.Background()) },
@@ -359,8 +359,8 @@ func TestRerecordOfACancelAndAGoexit(t *testing.T) {
 	}
 }
 
-// recordedExit is a turn whose middleware ends its goroutine when its caller has
-// left, behind what was contained.
+// recordedExit records a turn whose middleware ends its goroutine after its caller has left,
+// behind a contained failure.
 func recordedExit(t *testing.T, contained func(*adk.DispatchContext, adk.Next)) []byte {
 	t.Helper()
 	ctx, leave := context.WithCancelCause(t.Context())
@@ -387,7 +387,7 @@ func recordedExit(t *testing.T, contained func(*adk.DispatchContext, adk.Next)) 
 	return trace.Bytes()
 }
 
-// Live code that does another thing on every run has no trace to accept.
+// Live code that behaves differently in each run has no trace that could be accepted.
 func TestRerecordOfCodeThatIsNotTheSameTwice(t *testing.T) {
 	trace := livetest.NewDesk().Record(t)
 	changed := livetest.NewDesk()
@@ -410,7 +410,7 @@ func TestRerecordOfCodeThatIsNotTheSameTwice(t *testing.T) {
 	assert.Contains(t, refusedToRerecord(t, trace, live), "the new trace would diverge too: ")
 }
 
-// What a new recording would lose keeps the old one where it is.
+// If a new recording would lose something, the old one is kept.
 func TestRerecordLosesNothing(t *testing.T) {
 	recorded, err := fixtures.Traces.ReadFile("tool-round-trip.jsonl")
 	require.NoError(t, err)
@@ -431,8 +431,8 @@ func TestRerecordLosesNothing(t *testing.T) {
 	assert.Contains(t, refusedToRerecord(t, header, live), "it is redacted, and what live seams say is not")
 }
 
-// What live code says in the place of a secret is written by no new recording: not where the rules
-// know the secret by a path alone, whose seam is played.
+// Text of live code in the place of a secret is in no new recording: also if the rules know the
+// secret by a path alone, whose seam is scripted.
 func TestRerecordWritesNoSecret(t *testing.T) {
 	const secret = "correct-horse"
 	byPath := &redact.Rules{Paths: []string{"stash.password"}}
@@ -448,7 +448,7 @@ func TestRerecordWritesNoSecret(t *testing.T) {
 	assert.Equal(t, "replay: crossing 1: live code says in the clear what is [redacted:password:1] in the recording, and Live.Redact does not take it out: "+
 		"a pattern finds it wherever it is said, a path where the seam that names it is live", refusedToRerecord(t, recorded.Bytes(), live))
 
-	// What Live.Turn has there is known, live or not; else any new word may be the secret.
+	// The value of Live.Turn at the path is known, live or not; otherwise any new word may be the secret.
 	inOtherWords := adk.RawTurn{SystemPrompt: "Open with " + secret + ", kindly."}
 	live.Turn.SystemPrompt = inOtherWords.SystemPrompt
 	assert.Contains(t, refusedToRerecord(t, recorded.Bytes(), live), "in the clear what is [redacted:password:1] in the recording")
@@ -487,8 +487,8 @@ func changedTrace(t *testing.T, recorded []byte, change func(*trace.Trace)) []by
 	return file.Bytes()
 }
 
-// An answer in pieces keeps their times and their place among what other strands did, though
-// something else is asked: nothing is other in the new trace but what is asked.
+// If another request is made, the pieces of its answer keep their times and their place among the
+// operations of other strands: the new trace differs only in the request.
 func TestRerecordKeepsTheTimesOfPieces(t *testing.T) {
 	asking := func(what string) adk.Config {
 		ask := func(ctx context.Context, dc *adk.DispatchContext) error {
@@ -523,8 +523,8 @@ func TestRerecordKeepsTheTimesOfPieces(t *testing.T) {
 	}
 }
 
-// A report at which the code comes later now keeps the time that the code was told with its event:
-// a message that is kept with it is the same in the next replay. (DET-1)
+// If code now reaches a report later, the report keeps the time that the code got with its event:
+// a message that is stored with that time is the same in the next replay. (DET-1)
 func TestRerecordKeepsTheTimesOfReports(t *testing.T) {
 	answering := func(pieceByPiece bool) adk.Config {
 		return executing(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -553,7 +553,7 @@ func TestRerecordKeepsTheTimesOfReports(t *testing.T) {
 	sameWhenVerified(t, made, live)
 }
 
-// A trace is as compressed as it was.
+// A new trace is compressed if the old one is.
 func TestRerecordOfACompressedTrace(t *testing.T) {
 	var packed bytes.Buffer
 	hello, _ := scenarios.Named("hello")
@@ -565,7 +565,7 @@ func TestRerecordOfACompressedTrace(t *testing.T) {
 	assert.Equal(t, string(tracetest.Must(fixtures.Traces.ReadFile("hello.jsonl"))), string(same))
 }
 
-// A trace that cannot be read to its end, or is none of a turn, is a FormatError.
+// A trace that cannot be read to its end, or holds no turn, is a FormatError.
 func TestRerecordOfADamagedTrace(t *testing.T) {
 	recorded := tracetest.Must(fixtures.Traces.ReadFile("hello.jsonl"))
 	lines := bytes.SplitAfter(recorded, []byte("\n"))

@@ -20,7 +20,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
-// Twice the secrets under another name, in one crossing or in as many, are twice the work.
+// Twice as many secrets under a changed name, in one crossing or in many, take twice the work.
 func TestSecretsUnderAnotherName(t *testing.T) {
 	thorough.Long(t)
 	allocs.Countable(t)
@@ -69,8 +69,8 @@ func TestSecretsUnderAnotherName(t *testing.T) {
 	}
 }
 
-// Two secrets of a kind are gone. That the one is given, and so is found wherever it is said,
-// says nothing of the other.
+// Two secrets of one kind are missing. That one of them is known, and so is found wherever it
+// occurs, says nothing about the other.
 func TestOneSecretVouchesForNoOther(t *testing.T) {
 	agent := func(words string) adk.Config {
 		return adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -92,8 +92,8 @@ func TestOneSecretVouchesForNoOther(t *testing.T) {
 	assert.Contains(t, refusedToRerecord(t, recorded.Bytes(), live), "in other words what had [redacted:password:2] in the recording")
 }
 
-// A secret that a model says over several deltas leaves deltas of nothing behind its placeholder.
-// An executor that drops such says the same pieces; one that says others is told.
+// A secret that a model emits over several deltas leaves empty deltas behind its placeholder. An
+// executor that drops empty deltas still emits the same pieces; other pieces are reported.
 func TestDeltasThatRedactionEmptied(t *testing.T) {
 	agent := func(joined bool) adk.Config {
 		pieces := []string{"Dear ", "Grace", " Hop", "per", ", ", "hello."}
@@ -135,8 +135,8 @@ func TestDeltasThatRedactionEmptied(t *testing.T) {
 }
 
 // New words beside a placeholder are shown as they are: they are no part of the secret, which the
-// placeholder still stands for. That holds with the rules and without them, and for one that live
-// code was given as a placeholder.
+// placeholder still stands for. This holds with the rules and without them, and for a placeholder
+// that live code was given.
 func TestNewWordsBesideAPlaceholderAreShown(t *testing.T) {
 	agent := func(words string) adk.Config {
 		return adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {

@@ -17,10 +17,10 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// A file that something changed after it was written is never taken for whole:
-// wherever it is cut, whichever byte is another, however its lines lie. A normal
-// run damages a sample of the lines of each fixture, beginning with another one in each;
-// with the variable of the engine's mutants every line.
+// A file that changed after it was written is never taken for whole, wherever it is cut, whichever
+// byte differs, and in whatever order its lines are. A normal run damages a sample of the lines of
+// each fixture, with another first line for each; with the variable of the engine's mutants, every
+// line.
 func TestVerifyRefusesDamagedFiles(t *testing.T) {
 	t.Parallel()
 	lineStep, flips := thorough.Of(16, 64, 256), thorough.Of(8, 2, 1)
@@ -54,7 +54,7 @@ func TestVerifyRefusesDamagedFiles(t *testing.T) {
 	})
 }
 
-// refuses verifies a damaged file, which must be found unreadable or to diverge.
+// refuses verifies a damaged file, which must be unreadable or diverge.
 func refuses(t *testing.T, file []byte, format string, args ...any) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience.Long)
 	defer cancel()

@@ -13,9 +13,9 @@ import (
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
-// What a scenario's turn takes with the recorder attached, without the making of
-// its tools and runner, and the size of its trace. Only the two are timed: most
-// others wait for something outside.
+// BenchmarkRecordScenario measures the size of a scenario's trace, and of two scenarios the time
+// that the turn takes with the recorder attached, without building its tools and runner. Most
+// other scenarios wait for something outside.
 func BenchmarkRecordScenario(b *testing.B) {
 	for _, s := range scenarios.All() {
 		b.Run(s.Name, func(b *testing.B) {
@@ -39,8 +39,8 @@ func BenchmarkRecordScenario(b *testing.B) {
 	}
 }
 
-// timeTurn runs the scenario's turn once, on the machine's clock and with no
-// scheduler.
+// timeTurn runs the scenario's turn once, on
+// the machine's clock and without a scheduler.
 func timeTurn(b *testing.B, s scenarios.Scenario, probe adk.Probe) time.Duration {
 	config, turn := s.Build(scenarios.Outside{Cancel: func(error) {}})
 	config.Probe = probe

@@ -19,7 +19,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// scopeNumbers are the numbers by which a line says where it belongs.
+// scopeNumbers are the numbers by which a line says what it belongs to.
 var scopeNumbers = map[string]func(*adk.Crossing) *int{
 	"in":     func(x *adk.Crossing) *int { return &x.Call },
 	"strand": func(x *adk.Crossing) *int { return &x.Strand },
@@ -28,8 +28,8 @@ var scopeNumbers = map[string]func(*adk.Crossing) *int{
 	"wakes":  func(x *adk.Crossing) *int { return &x.N },
 }
 
-// misnumbered gives every number of every line of a trace another value: those that
-// are used beside it, the first, and one that nothing has.
+// misnumbered changes every such number of every line of a trace: to nearby values, to the first
+// one, and to one that does not exist.
 func misnumbered(f tracetest.Fixture, yield func(name string, edited func() *trace.Trace)) {
 	for i := range f.Trace.Lines() {
 		for _, field := range slices.Sorted(maps.Keys(scopeNumbers)) {
@@ -46,9 +46,9 @@ func misnumbered(f tracetest.Fixture, yield func(name string, edited func() *tra
 	}
 }
 
-// A line that says that it belongs somewhere else ends the replay, whatever the
-// number: nobody waits for what nobody will make. A normal run tries a sample; with
-// the variable of the engine's mutants all are tried.
+// A line with a wrong number ends the replay, which does not wait for a crossing that is never
+// made. A normal run tries a sample; with the variable of the engine's mutants, all numbers are
+// tried.
 func TestMisnumberedLinesEndTheReplay(t *testing.T) {
 	t.Parallel()
 	every, of := tracetest.AllMutants(), thorough.Of[uint32](256, 1024, 4096)
@@ -63,7 +63,7 @@ func TestMisnumberedLinesEndTheReplay(t *testing.T) {
 			}
 			var file bytes.Buffer
 			if _, err := edited().WriteTo(&file); err != nil {
-				return // nothing that could be in a file
+				return // cannot be written to a file
 			}
 			tried++
 			ctx, cancel := context.WithTimeout(t.Context(), patience.Long)
@@ -75,8 +75,8 @@ func TestMisnumberedLinesEndTheReplay(t *testing.T) {
 	})
 }
 
-// So does one that says that it forks the strand that it is of: nobody looks for ever for
-// who makes what that does.
+// A line that claims to fork its own strand ends
+// the replay as well, and is not followed forever.
 func TestAStrandThatForksItselfEndsTheReplay(t *testing.T) {
 	t.Parallel()
 	f := tracetest.FixtureNamed(t, "sub-agents-side-by-side")

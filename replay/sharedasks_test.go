@@ -18,7 +18,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// looksUp asks for orders, one after the other, until an answer is missing, and keeps the answers.
+// looksUp asks for the orders one after the other until an answer is missing, and stores the answers.
 func looksUp(name string, orders ...string) func(context.Context, *adk.DispatchContext) error {
 	return func(ctx context.Context, dc *adk.DispatchContext) error {
 		for i, order := range orders {
@@ -31,9 +31,9 @@ func looksUp(name string, orders ...string) func(context.Context, *adk.DispatchC
 	}
 }
 
-// Who asks for what another strand asks for hears the same, and takes no answer from it, whichever
-// of the two comes first: the one that asks otherwise is told, and nothing of the other. It cannot
-// be accepted, since the recording has one answer for two. (WLD-6)
+// If a strand makes the same request as another strand, it gets the same answer and does not use that
+// answer up, whichever of the two comes first. The strand whose request has changed is reported, and the
+// other is not. The change cannot be accepted, since the recording has one answer for two requests. (WLD-6)
 func TestEqualRequestsOfTwoAreShared(t *testing.T) {
 	t.Parallel()
 	strands := func(first, second []string) adk.Config {
@@ -72,8 +72,8 @@ func TestEqualRequestsOfTwoAreShared(t *testing.T) {
 	}
 }
 
-// What a call has asked itself is not answered once more, and a loop that goes on as long as it is
-// answered ends. (WLD-6)
+// A request that a call repeats gets no second answer, so that a loop which continues as long as
+// it gets answers ends. (WLD-6)
 func TestNobodySharesForEver(t *testing.T) {
 	t.Parallel()
 	var trace bytes.Buffer
@@ -91,7 +91,7 @@ func TestNobodySharesForEver(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		now  adk.Config
-		most int32 // of its asks, the last of them without an answer
+		most int32 // the number of its asks, the last of which has no answer
 	}{
 		"its own":   {strandsOf(looksUp("a", "1001"), forEver), 2},
 		"another's": {strandsOf(forEver, looksUp("b", "1002")), 3},

@@ -13,8 +13,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// WLD-6: a request of a few words is told by what these are made of, one with a random id by all else
-// that it says, and the only one of its call is what that asks there, whatever it says today.
+// WLD-6: a changed request of a few words is recognized by the parts of its words, and one with a random id by
+// everything else in it. The only request of a call is matched with the only recorded one, whatever it says today.
 func TestShortRequestsThatChanged(t *testing.T) {
 	t.Parallel()
 	type lock struct {

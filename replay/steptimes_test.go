@@ -16,10 +16,10 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// Unchanged code is green however its strands raced, when they were recorded and
-// when they run again: a step has the time of its own recorded counterpart, also
-// where another strand has gone farther meanwhile. Here the times that operations
-// give back go into records. (DET-6, DET-7, EVT-6)
+// Unchanged code is green, however its strands raced in the recorded run and in the new one. Each
+// step gets the time of its own recorded counterpart, even if another strand has advanced further
+// meanwhile. In this test the times that operations return are stored in records. (DET-6, DET-7,
+// EVT-6)
 func TestStepsHaveTheirOwnTimes(t *testing.T) {
 	thorough.Long(t)
 	t.Parallel()
@@ -39,8 +39,8 @@ func TestStepsHaveTheirOwnTimes(t *testing.T) {
 	}
 }
 
-// timekeeper is an agent that runs tools in strands, by the machine's clock, and
-// keeps when each began and ended.
+// timekeeper is an agent that runs tools in strands, on the machine's clock, and stores when each
+// began and ended.
 func timekeeper() adk.Config {
 	tool := tracetest.Must(adk.NewTool(adk.ToolInit{
 		Name: "look", Description: "Looks.", InputSchema: []byte(`{"type":"object"}`), Effect: adk.EffectReads,
@@ -85,13 +85,13 @@ func timekeeper() adk.Config {
 	return adk.Config{Executor: adk.Executor{Name: "timekeeper", Run: executor}, Tools: []*adk.Tool{tool}, Storage: fakes.NewStorage().Storage()}
 }
 
-// DET-6: a strand reads the recorded times behind an answer in pieces, whichever of them are
-// answered first this time; and so does what comes behind goroutines that had tools run.
+// DET-6: after an answer in pieces a strand reads the recorded times, whichever answer comes first
+// this time. So does code that runs after goroutines which ran tools.
 func TestTimesBehindWhatComesInAnyOrder(t *testing.T) {
 	t.Parallel()
 	inPieces := func(ctx context.Context, before, answered chan bool) error {
 		for _, err := range adk.AskStream(ctx, "model", "hello", func(_ context.Context, _ string, piece func(string) error) error {
-			<-before // the one before it is answered; in a replay nobody comes here
+			<-before // the one before it is answered; a replay never gets here
 			defer close(answered)
 			return errors.Join(piece("Hello"), piece(" there."))
 		}) {
@@ -130,7 +130,7 @@ func TestTimesBehindWhatComesInAnyOrder(t *testing.T) {
 			for range 10 {
 				var recorded bytes.Buffer
 				config := agent()
-				config.Probe = replay.Record(&recorded) // by the machine's clock
+				config.Probe = replay.Record(&recorded) // on the machine's clock
 				require.NoError(t, tracetest.Must(adk.NewRunner(config)).Run(t.Context(), adk.RawTurn{SystemPrompt: "Go."}))
 				d := inTime(t, recorded.Bytes(), replay.Live{Config: agent(), Seams: []string{replay.Executor, replay.ToolCode}, Writes: true})
 				require.Nil(t, d, "%s", d)
@@ -139,8 +139,8 @@ func TestTimesBehindWhatComesInAnyOrder(t *testing.T) {
 	}
 }
 
-// DET-6: a strand reads the recorded time between two pieces of an answer, although another one has
-// already done what it did behind that.
+// DET-6: a strand that reads the clock between two pieces of an answer gets the recorded time,
+// even if another strand has already done its later steps.
 func TestTheTimeBetweenPieces(t *testing.T) {
 	t.Parallel()
 	agent := func(asks, reads func(), logs chan bool, logged func()) adk.Config {

@@ -18,14 +18,14 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// team is a planner with sub-agents as tools: an agent of a depth calls the one below
-// it, in a strand where it is to, and says what that said and its own name.
+// team is a planner with sub-agents as tools: an agent of a depth calls the one below it, in a
+// strand if it should, and reports that one's result and its own name.
 type team struct {
 	depth   int
 	strands bool
-	// cause is why the context of the lowest is done when it is called; nil if it is not.
+	// cause is why the context of the lowest agent is done when it is called; nil if it is not.
 	cause error
-	// extra is what the lowest says more.
+	// extra is an additional text of the lowest agent.
 	extra string
 }
 
@@ -48,7 +48,7 @@ func (m team) config() adk.Config {
 	return config
 }
 
-// executor asks the agents below it, and says what it is.
+// executor calls the agents below it, and reports its own name.
 func (m team) executor(depth int) adk.Executor {
 	below := fakes.Call(fmt.Sprint("agent", depth+1), nil).As(fmt.Sprint("call", depth+1))
 	said := fmt.Sprint("I am agent ", depth)
@@ -72,9 +72,9 @@ func (m team) record(t *testing.T) []byte {
 	return trace.Bytes()
 }
 
-// DSP-1: a dispatch in a dispatch is recorded and run again, however deep, in strands,
-// and with a context that was done when it was called; with nothing live, and with any
-// of its code.
+// DSP-1: a dispatch within a dispatch is recorded and replayed at
+// any depth, in strands, and with a context that was done before
+// the call; with nothing live, and with any part of its code live.
 func TestSubAgentsAreRunAgain(t *testing.T) {
 	for name, m := range map[string]team{
 		"deep":    {depth: 4},
@@ -96,8 +96,8 @@ func TestSubAgentsAreRunAgain(t *testing.T) {
 	}
 }
 
-// A sub-agent that does something else is told at its own seam.
-// ABT-12: so is one whose context is not done any more, or is done for another cause.
+// A sub-agent that does something else is reported at its own seam. ABT-12: so is a sub-agent
+// whose context is no longer done, or is done for another cause.
 func TestChangedSubAgentsAreTold(t *testing.T) {
 	errSpent := errors.New("the budget is spent")
 	for name, c := range map[string]struct {
@@ -121,8 +121,8 @@ func TestChangedSubAgentsAreTold(t *testing.T) {
 	}
 }
 
-// EVT-5: what listeners hear of a sub-agent is derived with its name from the calls
-// before it; a trace that was written before has it too.
+// EVT-5: the name of a sub-agent in its events is derived from the calls before them, also in a
+// trace that was written before events had it.
 func TestTheNameOfADispatchIsDerived(t *testing.T) {
 	recorded := team{depth: 2}.record(t)
 	assert.NotContains(t, string(recorded), "dispatchName")
@@ -142,8 +142,8 @@ func TestTheNameOfADispatchIsDerived(t *testing.T) {
 		"start  from false": true, "start agent1 from true": true, "start agent2 from true": true}, names)
 }
 
-// TOL-7, TOL-8: a registry that user code merges and binds is its own; what is
-// executed of it is recorded, and run again with and without its code.
+// TOL-7, TOL-8: a registry that user code merges and binds belongs to user code. Executions of its
+// tools are recorded, and replayed with that code live or scripted.
 func TestMergedToolsAreRunAgain(t *testing.T) {
 	config := adk.Config{Storage: fakes.NoOpStorage(), Tools: []*adk.Tool{fakes.NewTool("weather", "Tells the weather.").Tool()}}
 	config.Executor = adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {

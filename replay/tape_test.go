@@ -16,8 +16,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// talker asks six times and tells what it was answered, with another word asked once where
-// that is said.
+// talker makes six asks and reports the answers. If changed is the number of an ask, it asks with
+// another word there.
 func talker(changed int, word string) adk.Config {
 	say := func(n int) string {
 		if n == changed {
@@ -41,8 +41,8 @@ func talker(changed int, word string) adk.Config {
 	}}}
 }
 
-// A new run that is kept on a tape is, crossing by crossing, the one that a trace of its
-// own holds; where it is the recorded run to the last crossing it is the recording itself.
+// A new run kept on a tape is the same, crossing by crossing, as one written to a trace. If it
+// equals the recorded run to the last crossing, the tape is the recording itself.
 func TestTapesHoldWhatTracesDo(t *testing.T) {
 	t.Parallel()
 	var recorded bytes.Buffer

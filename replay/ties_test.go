@@ -17,9 +17,9 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// mirrored is a turn whose tool asks three mirrors at once and takes the first answer. answers
-// is what a mirror does before it answers, and told what a goroutine does when it has its answer,
-// before it says so.
+// mirrored is a turn whose tool asks three mirrors concurrently and takes the first answer.
+// answers runs before a mirror answers, and told runs in a goroutine that has its answer, before
+// it passes the answer on.
 func mirrored(says string, answers func(mirror string), told func(asking context.Context, mirror string)) adk.Config {
 	fast := adk.ToolInit{Name: "fast", Description: "Asks mirrors.", Effect: adk.EffectReads, InputSchema: json.RawMessage(`{"type":"object"}`),
 		Handler: func(ctx context.Context, _ *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
@@ -44,13 +44,13 @@ func mirrored(says string, answers func(mirror string), told func(asking context
 		Executor: fakes.Script{{fakes.Call("fast", `{}`)}, {fakes.Ack()}}.Executor("model")}
 }
 
-// WLD-5: what a goroutine does with its answer is no crossing. Of answers that came together
-// another one than the first that was told may have been the first that user code saw: a run
-// that has them the other way round is as recorded.
+// WLD-5: what a goroutine does with its answer is no crossing. If answers came together, the first
+// one that user code saw need not be the first one recorded. A run in which they come in another
+// order is as recorded.
 func TestAnswersThatCameTogetherComeInAnyOrder(t *testing.T) {
 	thorough.Long(t)
 	t.Parallel()
-	for _, seen := range []string{"a", "b", "c"} { // last told, and first seen
+	for _, seen := range []string{"a", "b", "c"} { // recorded last, and seen first
 		var others sync.WaitGroup
 		others.Add(2)
 		recorded := mirrored(" says ", func(mirror string) {
@@ -83,8 +83,8 @@ func TestAnswersThatCameTogetherComeInAnyOrder(t *testing.T) {
 	}
 }
 
-// What goroutines that ask in one order do otherwise each time is no matter of their order, though
-// one time is as recorded.
+// If goroutines ask in a fixed order but behave differently in each run, the order is not the
+// reason, even if one run is as recorded.
 func TestGoroutinesThatDoOtherwiseEachTime(t *testing.T) {
 	t.Parallel()
 	runs := 0

@@ -20,8 +20,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// Strands that look at what they share before they ask for anything begin in the recorded order, in
-// the first run too: it is the only one of an executor that may not be run again. (DET-2)
+// Strands that read shared state before their first operation begin in the recorded order, in the
+// first run too. For an executor that may not be run again, that run is the only one. (DET-2)
 func TestStrandsHaveTheirTurns(t *testing.T) {
 	t.Parallel()
 	agent := func() adk.Config {
@@ -56,8 +56,8 @@ func TestStrandsHaveTheirTurns(t *testing.T) {
 	}
 }
 
-// A strand has its answer when those that had begun before have come to where they wait for it, be it
-// where nobody sees that: they ask nobody anew. (DET-2)
+// A strand gets its answer only after the strands that had begun before have reached the place where
+// they wait for it, even if the engine does not see that place. They therefore do not ask again. (DET-2)
 func TestStrandsThatWaitForAnAnswer(t *testing.T) {
 	t.Parallel()
 	agent := func(slow bool) adk.Config {
@@ -67,7 +67,7 @@ func TestStrandsThatWaitForAnAnswer(t *testing.T) {
 		waiting.Add(2)
 		asks := make(chan struct{})
 		shares := func(ctx context.Context, _ *adk.DispatchContext) error {
-			for range 1000 { // it thinks before it looks
+			for range 1000 { // gives the other strands time before it looks
 				runtime.Gosched()
 			}
 			mu.Lock()
@@ -112,7 +112,7 @@ func TestStrandsThatWaitForAnAnswer(t *testing.T) {
 	}
 }
 
-// In a bubble nobody's time passes for that: what strands measure is what it was.
+// In a bubble this costs no fake time: strands measure the recorded durations.
 func TestStrandsHaveTheirTurnsInABubble(t *testing.T) {
 	t.Parallel()
 	run := says(func(ctx context.Context, dc *adk.DispatchContext) string {
@@ -122,7 +122,7 @@ func TestStrandsHaveTheirTurnsInABubble(t *testing.T) {
 		for i := range said {
 			all = append(all, tracetest.Must(dc.Fork(ctx, fmt.Sprint("s", i), func(ctx context.Context, _ *adk.DispatchContext) error {
 				if i == 0 {
-					<-first // outside the engine, for one that comes later
+					<-first // unseen by the engine, for a strand that comes later
 				}
 				_, err := adk.Ask(ctx, "pages", i, func(context.Context, int) (string, error) { return "a page", nil })
 				if i == 2 {

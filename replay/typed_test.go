@@ -17,14 +17,14 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// coded is an error as a driver's: what it means is in a field.
+// coded is an error like that of a database driver: its meaning is in a field.
 type coded struct{ Code int }
 
 func (e *coded) Error() string { return "refused" }
 
-// WLD-3: code that asks errors.As for the error of an ask does the same in a replay where its type is
-// named; where it is not, the report says what may be missing, and of code that gave up for another
-// reason it does not.
+// WLD-3: code that uses errors.As on the error of an ask takes the same branch in a replay if the
+// error's type is named. If it is not, the report says that a type may be missing. It does not say
+// so if the code failed for another reason.
 func TestErrorsThatCodeAsksTheTypeOf(t *testing.T) {
 	agent := func(failed error, goesOn func(error) bool) adk.Config {
 		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {

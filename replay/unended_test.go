@@ -14,9 +14,9 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// A recording may end while its run waits for a timer, or for somebody who settles a
-// gate: nothing in it ends the wait, and the report says so. In a bubble the test
-// itself ends where everybody is blocked.
+// A recording may end while its run waits for a timer, or for the settlement of a gate: nothing in
+// the recording ends the wait, and the report says so. In a bubble, the test itself would end if
+// all goroutines stayed blocked.
 func TestARecordingThatEndsInAWait(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind adk.Kind

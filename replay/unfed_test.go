@@ -17,8 +17,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// Behind a prompt that has changed, a request is another one each time. What of it nothing that the
-// turn was given says is told beside, once; what was made of the prompt follows from it.
+// After a changed prompt, requests differ too. A part of a request that occurs in nothing the turn was
+// given is reported separately, and only once; a part that was derived from the prompt follows from it.
 func TestWhatNothingFeedsIsTold(t *testing.T) {
 	type request struct {
 		System string

@@ -17,7 +17,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// tries asks until it is answered, and leaves off when it is by chance.
+// tries asks until it gets an answer, and gives up at random.
 func tries(ctx context.Context, of, what string) error {
 	for {
 		err := writesTo(ctx, of, what)
@@ -28,8 +28,8 @@ func tries(ctx context.Context, of, what string) error {
 	}
 }
 
-// How often, and how soon, code asks again what the recording has no answer for is chance that the
-// replay has brought about: what it asks is the change. What comes by chance without that is chance.
+// The replay causes an unanswered request, so it is no finding how often and how soon code retries
+// it: the request is the change. Nondeterminism without an unanswered request is reported as such.
 func TestTriesWithoutAnAnswerAreNoChance(t *testing.T) {
 	t.Parallel()
 	type asks func(ctx context.Context, to string, n int) error

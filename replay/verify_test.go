@@ -11,7 +11,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// failingSource panics instead of giving another crossing.
+// failingSource panics instead of returning another crossing.
 type failingSource struct {
 	linesSource
 	left int
@@ -24,9 +24,9 @@ func (s *failingSource) next() (*trace.Line, error) {
 	return s.linesSource.next()
 }
 
-// A panic of the replay's own code while the engine tells it something is the
-// error of the replay: the engine contains it (DET-4), and the rest of the run
-// would be watched by nobody.
+// If the replay's own code panics while it observes a crossing, that is the error of the replay.
+// The engine contains such a panic (DET-4), and without the error the rest of the run would go
+// unobserved.
 func TestPanicOfAReplayIsItsError(t *testing.T) {
 	file, err := fixtures.Traces.Open("read-image.jsonl")
 	require.NoError(t, err)
@@ -40,7 +40,7 @@ func TestPanicOfAReplayIsItsError(t *testing.T) {
 		assert.ErrorContains(t, err, "failingSource", "the stack says where")
 	}
 
-	unheld := calls.New(recorded.Version, recorded.Info, recorded.Lines()) // it does not know what its openings of media gave
+	unheld := calls.New(recorded.Version, recorded.Info, recorded.Lines()) // it lacks the results of the openings of media
 	_, err = rerun(t.Context(), unheld, nil, Live{}, trace.Options{})
 	require.ErrorContains(t, err, "replay: the replay itself failed: ")
 	assert.ErrorContains(t, err, "Reached")

@@ -18,8 +18,8 @@ import (
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
-// Calls in a row differ from calls side by side also where no time passes: it is
-// told who waits for which strand. (DET-6, DET-7)
+// Sequential calls differ from concurrent ones even if they take no time: the trace says which
+// strand is waited for. (DET-6, DET-7)
 func TestLostParallelismIsNoticed(t *testing.T) {
 	t.Parallel()
 	work := func(ctx context.Context, dc *adk.DispatchContext, name string) *adk.Strand {
@@ -71,8 +71,8 @@ func TestLostParallelismIsNoticed(t *testing.T) {
 	}
 }
 
-// A trace of the first version of the format says nothing of waiting for strands:
-// live code that waits is no difference, and it has no lines of that.
+// A trace of the first version of the format does not record waits for strands: live code that
+// waits is no difference, and it has no lines about waits.
 func TestFirstVersionKnowsNoWaiting(t *testing.T) {
 	t.Parallel()
 	file, err := fixtures.Frozen.ReadFile("frozen/v1/parallel-tools.jsonl")

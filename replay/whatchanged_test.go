@@ -20,8 +20,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// A change of one thing is told by its cause, in the first six lines, and in
-// no more than a screen.
+// A single change is reported by its cause, in the first six lines of the report, which fits on
+// one screen.
 func TestReportNamesTheCause(t *testing.T) {
 	recorded := livetest.NewDesk().Record(t)
 	all := []string{replay.Prompt, replay.Tools, replay.Middleware, replay.Executor}
@@ -76,8 +76,8 @@ func TestReportNamesTheCause(t *testing.T) {
 	}
 }
 
-// Of a thing that code did twice and does once, that is gone which nothing else stands for:
-// what came behind the other one is there as before.
+// If code did something twice and now does it once, the one that is reported as gone is the one
+// with no counterpart: what came after the other is still there.
 func TestTheRightOneOfTwoIsGone(t *testing.T) {
 	day := time.Date(2026, 7, 30, 9, 0, 0, 0, time.UTC)
 	agent := func(today func(*adk.DispatchContext) time.Time) adk.Config {
@@ -86,7 +86,7 @@ func TestTheRightOneOfTwoIsGone(t *testing.T) {
 			if _, err := adk.Ask(ctx, "model", "Today is "+today(dc).Format(time.DateOnly), said); err != nil {
 				return err
 			}
-			dc.Now() // when it is saved
+			dc.Now() // the time of saving
 			if _, err := adk.Ask(ctx, "save", "done", said); err != nil {
 				return err
 			}
@@ -97,7 +97,7 @@ func TestTheRightOneOfTwoIsGone(t *testing.T) {
 	config := agent(func(dc *adk.DispatchContext) time.Time { return dc.Now() })
 	config.Probe = replay.Record(&recorded)
 	require.NoError(t, tracetest.Must(adk.NewRunner(config)).Run(t.Context(), adk.RawTurn{SystemPrompt: "Save it."}))
-	for _, today := range []time.Time{day, day.AddDate(0, 0, 1)} { // of the machine
+	for _, today := range []time.Time{day, day.AddDate(0, 0, 1)} { // on the machine's clock
 		changed := agent(func(*adk.DispatchContext) time.Time { return today })
 		report, err := replay.Verify(t.Context(), bytes.NewReader(recorded.Bytes()), replay.Live{
 			Config: changed, Turn: adk.RawTurn{SystemPrompt: "Save it."}, Seams: []string{replay.Everything}, Writes: true})
@@ -109,8 +109,8 @@ func TestTheRightOneOfTwoIsGone(t *testing.T) {
 	}
 }
 
-// Of two equal things between which something else stands, the first is gone where all behind it is
-// as it was: nothing has changed its place.
+// Two equal operations have something between them, and now there is only one. If everything after
+// the second one is unchanged, the first one is gone, and nothing has changed its place.
 func TestTheFirstOfTwoEqualThingsIsGone(t *testing.T) {
 	agent := func(before bool) adk.Config {
 		return executing(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -131,8 +131,8 @@ func TestTheFirstOfTwoEqualThingsIsGone(t *testing.T) {
 	assert.Zero(t, d.After.Own)
 }
 
-// One more write of something kept, before the time and the id of what is written next, is that
-// write, and stands for no other one; in the place of that it is the other.
+// One more write of a record, before the time and the id of the next write are taken, is reported as that
+// write, and is not matched with another one. If it replaces the next write, it is reported as a replacement.
 func TestOneMoreWriteIsNamed(t *testing.T) {
 	agent := func(again, another bool) adk.Config {
 		return adk.Config{Storage: fakes.NewStorage(tracetest.AMessage("m1", adk.RoleUser, "Hello!"), tracetest.AMessage("m2", adk.RoleUser, "What shall I do?")).Storage(),
@@ -186,7 +186,7 @@ func TestOneMoreWriteIsNamed(t *testing.T) {
 	}
 }
 
-// Pauses that are longer now, and among which some are as long as others were, are the same pauses.
+// Pauses that became longer are still the same pauses, even if some are now as long as others were.
 func TestALongerBackoffIsNamed(t *testing.T) {
 	agent := func(pause time.Duration) adk.Config {
 		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -214,8 +214,8 @@ func TestALongerBackoffIsNamed(t *testing.T) {
 	}
 }
 
-// What is published before it is approved comes before the gate, also where the gate's id is made
-// by the code, which makes others behind it: which of them it is shows when it is used.
+// Something is published before its approval: the report says that it comes before the gate, even
+// if code made the gate's id, and further ids after it. Which id is which shows when they are used.
 func TestAnAskBeforeItsGateIsAnOrder(t *testing.T) {
 	agent := func(early bool) adk.Config {
 		return adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "agent", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -250,8 +250,8 @@ func TestAnAskBeforeItsGateIsAnOrder(t *testing.T) {
 	assert.Contains(t, report.String(), "0 follow from it; the turn ends as recorded")
 }
 
-// What was given and does not run is said: a listener that panics is a crossing in
-// a recording, and none in a replay.
+// A report names what was given and does not run: a listener that panics is a crossing in a
+// recording, but listeners do not run in a replay.
 func TestListenersAreNotCompared(t *testing.T) {
 	d := livetest.NewDesk()
 	live := replay.Live{Config: d.Config(), Turn: d.Turn(), Seams: []string{replay.Prompt}}
@@ -264,8 +264,8 @@ func TestListenersAreNotCompared(t *testing.T) {
 	assert.Contains(t, report.NotCompared[0], "listeners of Turn")
 }
 
-// Of tools and middlewares of which some are live those are named that are not: the rest was
-// held against the recording.
+// If only some tools and middlewares are live, the report names those that are not: these were
+// compared with the recording only.
 func TestWhatIsNotLiveIsNamed(t *testing.T) {
 	tool := func(name string) *adk.Tool { return fakes.NewTool(name, "Does it.", "Done.").Tool() }
 	config := doing(setsTheStash)
@@ -286,8 +286,8 @@ func TestWhatIsNotLiveIsNamed(t *testing.T) {
 	}
 }
 
-// Ids that an agent makes without the context are others in every run, and no
-// difference; what is said under them is.
+// Ids that an agent makes without the context differ in each run, which is no difference. What is
+// said under them is compared.
 func TestIDsOfLiveCodeAreRenamed(t *testing.T) {
 	d := livetest.NewDesk()
 	d.Clockless = true
@@ -309,9 +309,9 @@ func TestIDsOfLiveCodeAreRenamed(t *testing.T) {
 	}
 }
 
-// Live code that never does the same twice is told as such.
-// One to one: what was said and kept under one id is not the same under two, also
-// where one of them is the recorded one.
+// Live code that never does the same twice is reported as such.
+// Ids pair one to one: what was said and stored under one id is
+// different under two, even if one of them is the recorded one.
 func TestIDsOfLiveCodeAreRenamedOneToOne(t *testing.T) {
 	executor := func(said, kept string) replay.Live {
 		return replay.LiveExecutor(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -335,7 +335,7 @@ func TestIDsOfLiveCodeAreRenamedOneToOne(t *testing.T) {
 	require.NoError(t, tracetest.Must(adk.NewRunner(fakes.Deterministic(config, replay.Record(&trace)))).Run(t.Context(), adk.RawTurn{SystemPrompt: "You are a test."}))
 	for _, test := range []struct {
 		said, kept string
-		want       replay.Class // none where it is the same
+		want       replay.Class // empty if the turn is as recorded
 	}{
 		{"m", "m", ""}, {"n", "n", ""}, {"m", "n", replay.ChangedInput}, {"n", "m", replay.ChangedInput}, {"n", "o", replay.ChangedInput},
 	} {
@@ -380,8 +380,8 @@ func TestLiveCodeThatIsNotDeterministic(t *testing.T) {
 	assert.Equal(t, replay.NonDeterministic, report.Divergence.Class)
 }
 
-// A choice that cannot be is refused, with all that is wrong and what would be
-// right.
+// An impossible choice of live seams is refused; the error names everything that is wrong, and
+// what would be right.
 func TestLiveChoicesAreChecked(t *testing.T) {
 	trace := livetest.NewDesk().Record(t)
 	holed := livetest.NewDesk().Config()
@@ -411,8 +411,8 @@ func TestLiveChoicesAreChecked(t *testing.T) {
 	}
 }
 
-// A name may hold what path.Match reads otherwise: the name of a model often has
-// a slash. A seam that is chosen and was not live would be green whatever it does.
+// A name may contain characters that are special to path.Match: the name of a model often has a
+// slash. A chosen seam that was not live would be green whatever it does.
 func TestLiveSeamsOfAnyName(t *testing.T) {
 	for name, patterns := range map[string][]string{
 		"vendor/model-4": {replay.Executor, "executor/vendor/*", "executor/vendor/model-4", replay.Everything, "exec*/*"},

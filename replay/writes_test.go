@@ -13,10 +13,10 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// What a tool asks somebody to write, given the same as when it was recorded, is told on its own where
-// it is another thing, or is gone: whatever else the turn holds by then, and of whatever that is said
-// to follow. So is a question that says what nothing before it says. All follows that a tool does that was
-// given something else.
+// A tool gets the same arguments as in the recorded run, but writes something else, or nothing.
+// This is reported on its own, whatever else has changed in the turn before, and whatever cause it
+// might seem to follow from. So is a changed request with text that occurs nowhere before it. If
+// the tool's arguments have changed, everything that it does follows from that.
 func TestWritesThatChangeAreTold(t *testing.T) {
 	type booking struct {
 		Seat string `json:"seat"`

@@ -18,14 +18,14 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// accept runs accept where a person sits.
+// accept runs the accept command as on a person's machine.
 func accept(t *testing.T, args ...string) outcome {
 	t.Helper()
 	t.Setenv("CI", "")
 	return adkreplay(append([]string{"accept"}, args...)...)
 }
 
-// contents are the files of a folder that lie directly in it.
+// contents are the files that lie directly in a folder.
 func contents(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -37,7 +37,7 @@ func contents(t *testing.T, folder string) map[string]string {
 	return all
 }
 
-// Without a reason accept shows what verify shows, and changes nothing.
+// Without a reason, accept shows what verify shows, and changes nothing.
 func TestAcceptShows(t *testing.T) {
 	t.Chdir(folder(t, "stash"))
 	before := contents(t, ".")
@@ -53,8 +53,8 @@ acceptable deep/d.jsonl
 	assert.Equal(t, exitDivergence, accept(t, "a.jsonl").code)
 }
 
-// What is accepted is what the engine does: verify is green, and the reason says
-// what was changed and why. All else is left as it was.
+// Accepting writes what today's engine does: verify is green afterwards, and the file with the
+// reason says what was changed and why. All other files are unchanged.
 func TestAccept(t *testing.T) {
 	t.Chdir(folder(t, "stash"))
 	before := contents(t, ".")
@@ -110,7 +110,7 @@ func TestAcceptIsRefused(t *testing.T) {
 	assert.Equal(t, exitSame, adkreplay("accept", path, "--reason", "Meant.").code)
 }
 
-// What cannot be accepted says why, and keeps nothing else from being accepted.
+// A trace that cannot be accepted is reported with the reason, and does not keep others from being accepted.
 func TestAcceptRefusesATrace(t *testing.T) {
 	noted := edited(t, "hello", func(recorded *trace.Trace) {
 		moreIterations(recorded)
@@ -143,7 +143,7 @@ func TestAcceptRefusesATrace(t *testing.T) {
 	assert.Contains(t, got.out, "record it anew", "one of them can be")
 }
 
-// Where either file cannot be written, neither is.
+// If the trace or the reason cannot be written, neither of them changes.
 func TestAcceptThatCannotBeWritten(t *testing.T) {
 	path := divergent(t)
 	before := readFile(t, path)
@@ -154,7 +154,7 @@ func TestAcceptThatCannotBeWritten(t *testing.T) {
 	assert.Equal(t, before, readFile(t, path))
 
 	path = divergent(t)
-	long := filepath.Join(t.TempDir(), strings.Repeat("n", 250)) // the new trace, and not the reason, would be written beside it, under a name that is too long
+	long := filepath.Join(t.TempDir(), strings.Repeat("n", 250)) // the temporary file of the new trace, but not that of the reason, would have a name that is too long
 	require.NoError(t, os.Rename(path, long))
 	require.NoError(t, os.Symlink(long, path))
 	got = accept(t, path, "--reason", "Meant.")
@@ -167,22 +167,22 @@ func TestAcceptThatCannotBeWritten(t *testing.T) {
 	assert.Equal(t, "earlier\n", readFile(t, path+corpus.ReasonEnding))
 }
 
-// A reason is one line, whatever it is given, and acts on no terminal.
+// A reason is written as one line, whatever it contains, and has no control sequences for a terminal.
 func TestAcceptedReasonIsOneLine(t *testing.T) {
 	path := divergent(t)
 	require.Equal(t, exitSame, accept(t, path, "--reason", "First\nline\x1b[31m.").code)
 	assert.Regexp(t, `\A\d{4}-\d\d-\d\d First line\\x1b\[31m\.\n    changed`, readFile(t, path+corpus.ReasonEnding))
 }
 
-// What could not be shown is not accepted, wherever the showing ends: on a full disk, or where
-// somebody closes the pipe.
+// A change that could not be shown is not accepted, wherever the output ends: on a full disk, or
+// because somebody closes the pipe.
 func TestAcceptsNothingThatIsNotShown(t *testing.T) {
 	t.Setenv("CI", "")
 	t.Chdir(folder(t, "stash"))
 	before := contents(t, ".")
 	verified, _, found := strings.Cut(accept(t, ".").out, "acceptable")
 	require.True(t, found)
-	for lines := range strings.Count(verified, "\n") + 1 { // that so many can be accepted is the last one
+	for lines := range strings.Count(verified, "\n") + 1 { // the last line says how many can be accepted
 		out := writerFunc(func(p []byte) (int, error) {
 			if lines -= bytes.Count(p, []byte("\n")); lines < 0 {
 				return 0, errDiskFull

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// No command writes over what it reads, whatever the names are.
+// No command overwrites a file that it reads, under whatever name it is given.
 func TestNothingIsWrittenOverWhatIsRead(t *testing.T) {
 	t.Chdir(t.TempDir())
 	recorded := fixture(t, "hello")
@@ -45,7 +45,7 @@ func TestNothingIsWrittenOverWhatIsRead(t *testing.T) {
 	assert.Equal(t, exitSame, adkreplay("run", "hello", "-o", "hello").code, "the name of a scenario is no file that is read")
 }
 
-// All flags that name a file to be written are held against what is read.
+// Every flag that names an output file is checked against the input files.
 func TestAllFlagsThatWriteAreKnown(t *testing.T) {
 	var out, err bytes.Buffer
 	for _, cmd := range newRoot(newTerminal(&out, &err)).Commands() {

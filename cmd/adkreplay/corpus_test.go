@@ -15,9 +15,9 @@ import (
 	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
-// folder makes a folder of traces in which one change made several diverge:
-// three of hello that count an iteration more, one that is cut short, and one
-// of each other scenario given.
+// folder makes a folder of traces in which one change made
+// several diverge: three of hello with one iteration more, one
+// that is cut short, and one of each other scenario given.
 func folder(t *testing.T, others ...string) string {
 	root := t.TempDir()
 	files := map[string][]byte{"cut.jsonl": fixture(t, "hello")[:300], "deep/d.jsonl": edited(t, "hello", moreIterations)}
@@ -35,7 +35,7 @@ func folder(t *testing.T, others ...string) string {
 	return root
 }
 
-// One cause is one entry, with the traces that it hits.
+// A cause is one entry of the report, with the traces that have it.
 func TestVerifyGroupsByCause(t *testing.T) {
 	t.Chdir(folder(t, "stash"))
 	line := ".jsonl: changed output at crossing 26, in dispatch\n"
@@ -59,8 +59,8 @@ cause 1 of 1: changed output in dispatch: dispatchEnd, iterations: 2 → 1
 	}
 }
 
-// What the shards wrote is put together to what one machine would have said,
-// with its exit code.
+// The merged reports of the shards equal the report of a single machine, and merge ends with the
+// same exit code.
 func TestShardsAndMerge(t *testing.T) {
 	t.Chdir(folder(t, "stash", "planner", "tool-round-trip"))
 	whole := adkreplay("verify", "--json", ".")
@@ -91,7 +91,7 @@ func TestShardsAndMerge(t *testing.T) {
 	assert.Equal(t, last(1, adkreplay("verify", ".").out), last(1, got.out))
 }
 
-// The highest code of all shards wins.
+// merge ends with the highest exit code of all shards.
 func TestMergeExitCodes(t *testing.T) {
 	t.Chdir(folder(t, "hello", "stash"))
 	report := func(name string, args ...string) string {
@@ -125,7 +125,7 @@ func TestMergeExitCodes(t *testing.T) {
 	merge(exitUsage)
 	merge(exitUsage, "")
 
-	// A program that asked for JSON gets it, whatever happens.
+	// A program that asked for JSON gets JSON, whatever happens.
 	for _, args := range [][]string{{"merge", "--json"}, {"merge", "--json", "absent.json"}, {"merge", "--json", "1.json", "1.json"}} {
 		got := adkreplay(args...)
 		assert.Equal(t, got.code, decoded[document](t, got.out).ExitCode)
@@ -133,7 +133,7 @@ func TestMergeExitCodes(t *testing.T) {
 	}
 }
 
-// More shards than traces are no failure: a job's parallelism is fixed, and a
+// More shards than traces are no failure: the parallelism of a job is fixed, and the size of a
 // folder is not.
 func TestMoreShardsThanTraces(t *testing.T) {
 	t.Chdir(filepath.Dir(good(t)))
@@ -141,7 +141,7 @@ func TestMoreShardsThanTraces(t *testing.T) {
 	assert.Equal(t, outcome{exitSame, "shard 9/9: 0 of 1 trace\n0 traces, 0 crossings, 0 divergences\n", ""}, got)
 }
 
-// The same data as XML and as annotations.
+// The XML and the annotations hold the same data.
 func TestVerifyJUnitAndGitHub(t *testing.T) {
 	t.Chdir(folder(t, "stash"))
 	got := adkreplay("verify", "--junit", "report.xml", "--github", ".")
@@ -174,13 +174,13 @@ func TestVerifyJUnitAndGitHub(t *testing.T) {
 	assert.Equal(t, 2, strings.Count(merged.out, "::error "))
 }
 
-// untimed is JUnit's XML without its times, which are others in every run.
+// untimed is JUnit's XML without its times, which differ in each run.
 func untimed(xml string) string {
 	return regexp.MustCompile(` time="[0-9]+\.[0-9]{3}"`).ReplaceAllString(xml, "")
 }
 
-// A report never takes the place of a trace, and two documents never share an
-// output.
+// A report never overwrites a trace, and
+// two documents never share an output.
 func TestReportFlagsThatMakeNoSense(t *testing.T) {
 	path := good(t)
 	for _, c := range []struct {
@@ -206,7 +206,7 @@ func TestReportFlagsThatMakeNoSense(t *testing.T) {
 	assert.Equal(t, string(fixture(t, "hello")), string(content), "the trace is as it was")
 }
 
-// A report that cannot be written is a failure, and not the verdict.
+// A report that cannot be written is a failure, whatever the verdict.
 func TestReportThatCannotBeWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "no", "report.json")
 	got := adkreplay("verify", "--json="+path, good(t))
@@ -215,7 +215,7 @@ func TestReportThatCannotBeWritten(t *testing.T) {
 	assert.Contains(t, got.out, "1 trace, 31 crossings, 0 divergences\n")
 }
 
-// environment is a job's variables.
+// environment returns a lookup in a job's variables.
 func environment(pairs ...string) func(string) string {
 	return func(name string) string {
 		for _, pair := range pairs {
@@ -233,7 +233,7 @@ func TestShardOfEnvironment(t *testing.T) {
 		env  []string
 		want corpus.Shard
 	}{
-		{"", []string{"CI_NODE_INDEX=2", "CI_NODE_TOTAL=5", "ADKREPLAY_SHARD=1/9"}, corpus.Shard{}}, // nobody asked
+		{"", []string{"CI_NODE_INDEX=2", "CI_NODE_TOTAL=5", "ADKREPLAY_SHARD=1/9"}, corpus.Shard{}}, // no flag asks for a shard
 		{"3/4", []string{"CI_NODE_INDEX=2", "CI_NODE_TOTAL=5"}, corpus.Shard{Index: 3, Count: 4}},
 		{"auto", []string{"ADKREPLAY_SHARD=2/3"}, corpus.Shard{Index: 2, Count: 3}},
 		{"auto", []string{"CI_NODE_INDEX=1", "CI_NODE_TOTAL=5"}, corpus.Shard{Index: 1, Count: 5}},
@@ -276,7 +276,7 @@ func TestShardOfEnvironmentRefuses(t *testing.T) {
 	}
 }
 
-// The help names every variable, and the environment is really asked.
+// The help names every variable, and the real environment is read.
 func TestShardAuto(t *testing.T) {
 	for _, v := range append(systems, variables{index: ownVariable}) {
 		assert.Contains(t, shardHelp, v.index)

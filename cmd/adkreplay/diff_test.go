@@ -25,7 +25,7 @@ func TestParseDiff(t *testing.T) {
 	assert.EqualError(t, err, "diff takes two files, and got 1")
 }
 
-// golden holds an output against a file.
+// golden compares an output with a file.
 func golden(t *testing.T, name, text string) {
 	t.Helper()
 	goldie.New(t, goldie.WithFixtureDir("testdata"), goldie.WithNameSuffix(".txt")).Assert(t, name, []byte(text))
@@ -54,7 +54,7 @@ func TestDiffJSON(t *testing.T) {
 	assert.Equal(t, "claude", d.Encoding)
 }
 
-// Times are compared where that is asked for.
+// Times are compared only if a flag asks for it.
 func TestDiffTimes(t *testing.T) {
 	later := put(t, "later.jsonl", edited(t, "hello", func(recorded *trace.Trace) {
 		for i := range recorded.Lines()[10:] {
@@ -67,7 +67,7 @@ func TestDiffTimes(t *testing.T) {
 	assert.Contains(t, got.out, `at: "0s" → "1ns"`)
 }
 
-// Of a trace that breaks off, what there is is compared; the command fails.
+// A trace that breaks off is compared up to its end; the command fails.
 func TestDiffOfATruncatedTrace(t *testing.T) {
 	path := truncated(t)
 	got := adkreplay("diff", path, good(t))
@@ -85,7 +85,7 @@ func TestDiffOfWhatIsNoTrace(t *testing.T) {
 	assert.Equal(t, "adkreplay: "+path+":1: no trace: it begins with \"hello\\n\", and a trace with {\"adkreplay\":\"trace\"\nnosuch.jsonl: no such file or directory\n", got.err)
 }
 
-// Colours are for terminals only, and what stands in a trace can make none.
+// Colours are only for terminals, and text of a trace cannot produce any.
 func TestDiffIsPlain(t *testing.T) {
 	hostile := put(t, "hostile.jsonl", edited(t, "hello", func(recorded *trace.Trace) {
 		for i := range recorded.Lines() {
@@ -99,8 +99,8 @@ func TestDiffIsPlain(t *testing.T) {
 	assert.NotContains(t, strings.ReplaceAll(got.out, "\n", ""), "\x1b")
 }
 
-// What git has left of a conflict is said, and how to go on: that the trace ends there is no
-// difference that anybody looks for.
+// Conflict markers that git left are reported together with what to do. That the trace ends there
+// is not shown as a difference, as nobody looks for it.
 func TestDiffWithAConflict(t *testing.T) {
 	lines := bytes.SplitAfter(fixture(t, "hello"), []byte("\n"))
 	path := put(t, "conflict.jsonl", bytes.Join(slices.Insert(lines, 5, []byte("<<<<<<< HEAD\n")), nil))

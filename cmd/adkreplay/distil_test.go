@@ -14,7 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/cmd/adkreplay/internal/distil"
 )
 
-// production is a folder of turns, some of which show nothing of their own.
+// production is a folder of turns, some of which show nothing new.
 func production(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -46,7 +46,7 @@ func TestDistil(t *testing.T) {
 	assert.Contains(t, adkreplay("distil", "--keep", "1", folder).out, "\nleft ")
 }
 
-// What is there is not overwritten, and what was begun is not left half done.
+// No existing file is overwritten, and no partial result is left behind.
 func TestDistilOverwritesNothing(t *testing.T) {
 	folder, out := production(t), t.TempDir()
 	mine := filepath.Join(out, "deep", "d.jsonl")
@@ -74,10 +74,10 @@ func TestDistilOverwritesNothing(t *testing.T) {
 	assert.Contains(t, got.err, "would both be")
 }
 
-// Where one trace cannot be copied none is, whatever was copied before.
+// If one trace cannot be copied, none is, and earlier copies are removed.
 func TestDistilCopiesAllOrNone(t *testing.T) {
 	folder, out := t.TempDir(), t.TempDir()
-	long := strings.Repeat("n", 245) + ".jsonl" // the name of what it is written into first would be too long
+	long := strings.Repeat("n", 245) + ".jsonl" // the name of its temporary file would be too long
 	for name, of := range map[string]string{"a.jsonl": "sub-agents", "b.jsonl": "gate-timeout", long: "executor-panic"} {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), fixture(t, of), 0o600))
 	}

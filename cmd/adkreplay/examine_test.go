@@ -28,7 +28,7 @@ func TestParseExamine(t *testing.T) {
 	assert.EqualError(t, err, "argument 2 is empty: give a file or a folder, or no argument")
 }
 
-// violated is a trace in which a second signal was accepted.
+// violated is a trace in which a gate accepted a second signal.
 func violated(t *testing.T) string {
 	return put(t, "violated.jsonl", edited(t, "late-signal", func(recorded *trace.Trace) {
 		for i := range recorded.Lines() {
@@ -41,7 +41,7 @@ func violated(t *testing.T) string {
 
 func hinted(t *testing.T) string { return put(t, "hinted.jsonl", fixture(t, "loud-listener")) }
 
-// The embedded traces hold: each says so in a line.
+// The embedded traces hold all invariants: each is reported as such in one line.
 func TestCheckEmbedded(t *testing.T) {
 	got := adkreplay("check", "--verbose")
 	lines := strings.Split(strings.TrimSpace(got.out), "\n")
@@ -65,7 +65,7 @@ func TestCheckAViolation(t *testing.T) {
 `, ""}, adkreplay("check", path))
 }
 
-// Advice is none of check's business, and violations none of lint's.
+// check reports no hints, and lint reports no violations.
 func TestCheckAndLintAreApart(t *testing.T) {
 	assert.Equal(t, exitSame, adkreplay("check", hinted(t)).code)
 	got := adkreplay("lint", violated(t))
@@ -82,7 +82,7 @@ func TestLintAHint(t *testing.T) {
 `, ""}, adkreplay("lint", path))
 }
 
-// What is found in one trace after the other is shown once, and named at three places more.
+// A hint that several traces share is shown once, and three more places are named.
 func TestLintShowsTheSameOnce(t *testing.T) {
 	folder := t.TempDir()
 	for i := range 5 {
@@ -104,8 +104,8 @@ func TestLintShowsTheSameOnce(t *testing.T) {
 	}
 }
 
-// Ids, and names in another trace, make no other hint: a gate that is called by what it is about has
-// another name in each, and is one line of code. Two names in one trace are two gates.
+// Ids, and names that differ between traces, do not make another hint: a gate may be named after what it is
+// about, so it has another name in each trace, but is one line of code. Two names in one trace are two gates.
 func TestLintCountsWhatHasOtherNames(t *testing.T) {
 	folder := t.TempDir()
 	turn := func(file string, gates ...string) {
@@ -148,7 +148,7 @@ func TestLintEmbedded(t *testing.T) {
 	assert.Contains(t, got.out, `hint gates-aborted: gate-without-timeout at crossing 22, in strand/legal: gate "legal" has no timeout`)
 }
 
-// A prefix is examined as far as it goes, with a warning.
+// A truncated trace is examined up to its end, with a warning.
 func TestExamineAPrefix(t *testing.T) {
 	for command, done := range map[string][2]string{"check": {"checked", "holds"}, "lint": {"linted", "clean"}} {
 		path := truncated(t)
@@ -159,7 +159,7 @@ func TestExamineAPrefix(t *testing.T) {
 	}
 }
 
-// Of several codes the highest wins, whichever trace comes last.
+// Of several exit codes the highest wins, whichever trace comes last.
 func TestTheHighestCodeWins(t *testing.T) {
 	bad, found := malformed(t), violated(t)
 	for _, args := range [][]string{{bad, found}, {found, bad}, {bad, good(t), found}} {
@@ -168,7 +168,7 @@ func TestTheHighestCodeWins(t *testing.T) {
 	assert.Equal(t, exitFound, adkreplay("check", found, good(t)).code)
 }
 
-// Every trace has a result, whatever the others are.
+// Every trace has a result, whatever the results of the others are.
 func TestExamineGoesOn(t *testing.T) {
 	for _, command := range []string{"check", "lint"} {
 		next, bad, changed, same, empty := ofNextVersion(t), malformed(t), changedByHand(t), good(t), t.TempDir()
@@ -192,7 +192,7 @@ func TestExamineGoesOn(t *testing.T) {
 	}
 }
 
-// What is hostile in a trace does not reach the terminal.
+// No control sequence in a trace reaches the terminal.
 func TestExamineOfHostileText(t *testing.T) {
 	path := put(t, "hostile.jsonl", edited(t, "loud-listener", func(recorded *trace.Trace) {
 		for i := range recorded.Lines() {
@@ -204,7 +204,7 @@ func TestExamineOfHostileText(t *testing.T) {
 	assert.NotContains(t, adkreplay("lint", path).out, "\x1b")
 }
 
-// examinedDocument is what a program expects of check --json and lint --json.
+// examinedDocument is the JSON that programs expect from check --json and lint --json.
 type examinedDocument struct {
 	Traces []struct {
 		Trace      string
@@ -245,7 +245,7 @@ func TestLintJSON(t *testing.T) {
 	assert.Equal(t, 1, d.Found)
 }
 
-// The names of the members are a promise to programs.
+// Programs rely on the names of the members.
 func TestExamineJSONNames(t *testing.T) {
 	var raw map[string]any
 	require.NoError(t, json.Unmarshal([]byte(adkreplay("check", "--json", violated(t)).out), &raw))
@@ -261,7 +261,7 @@ func TestExamineJSONNames(t *testing.T) {
 	assert.ElementsMatch(t, []string{"invariant", "rule", "crossing", "seam", "text", "related"}, names(trace["violations"].([]any)[0].(map[string]any)))
 }
 
-// A program that asked for JSON gets it, whatever happens.
+// A program that asked for JSON gets JSON, whatever happens.
 func TestExamineJSONOfFailures(t *testing.T) {
 	for _, command := range []string{"check", "lint"} {
 		got := adkreplay(command, "--json", "--fast")
@@ -280,7 +280,7 @@ func TestExamineJSONOfFailures(t *testing.T) {
 	}
 }
 
-// A trace that its host's end has cut is no fault of the folder, as the journal beside it says.
+// A trace that was cut when its host was killed is no fault of the folder: the journal beside it shows that.
 func TestExaminingWhatAKilledHostLeft(t *testing.T) {
 	for command, good := range map[string]string{"check": "holds", "lint": "clean"} {
 		got := adkreplay(command, "../../example/chat/testdata/session")

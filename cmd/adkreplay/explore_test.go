@@ -20,12 +20,12 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// withinBudget are the flags of explore as they stand where nobody gives any but a budget.
+// withinBudget returns the default flags of explore, with the given budget.
 func withinBudget(budget time.Duration) exploreFlags {
 	return exploreFlags{exploreOptions: exploreOptions{limits: explore.Options{Bound: 1}, budget: budget}}
 }
 
-// given reports which flags somebody gave.
+// given reports whether a flag is among the named ones, which the user set.
 func given(names ...string) func(string) bool {
 	return func(name string) bool { return slices.Contains(names, name) }
 }
@@ -51,7 +51,7 @@ func TestParseExplore(t *testing.T) {
 	assert.Equal(t, "cancel@7", o.only.String())
 }
 
-// What is asked for in the wrong way is refused, with what would be right.
+// Wrong flags and arguments are refused, and the error says what would be right.
 func TestExploreRefuses(t *testing.T) {
 	for _, c := range []struct {
 		args []string
@@ -80,13 +80,13 @@ func TestExploreRefuses(t *testing.T) {
 	}
 }
 
-// A schedule of another turn has no place in this one.
+// A schedule of another turn cannot be run in this one.
 func TestExploreOfAScheduleThatCannotBe(t *testing.T) {
 	assert.Equal(t, outcome{exitUsage, "", "adkreplay: hello: cancel@99 cannot happen: the turn has 31 crossings only\n"},
 		adkreplay("explore", "hello", "--only", "cancel@99"))
 }
 
-// No trace is explored before all of them were read.
+// No trace is explored before all of them have been read.
 func TestExploreWhatCannotBeRead(t *testing.T) {
 	for _, path := range []string{"nosuch.jsonl", truncated(t), malformed(t), t.TempDir()} {
 		got := adkreplay("explore", "hello", path)
@@ -96,10 +96,10 @@ func TestExploreWhatCannotBeRead(t *testing.T) {
 	}
 }
 
-// elapsed is how long something took, in a quotable line.
+// elapsed matches a duration in the summary line.
 var elapsed = regexp.MustCompile(`\d+\.\d\d s`)
 
-// The line that can be quoted stands first, and the table below it where it is asked for.
+// The summary line comes first, and the table follows if a flag asks for it.
 func TestExploreOne(t *testing.T) {
 	brief := adkreplay("explore", "hello")
 	assert.Regexp(t, `^hello: 99 schedules, bound 1, 0 violations, \d+\.\d\d s\n$`, brief.out)
@@ -116,15 +116,15 @@ func TestExploreOne(t *testing.T) {
 	}
 }
 
-// A trace breaks as the scenario does that it is a recording of: as often, and at
-// the same crossings.
+// Exploring a trace finds the same as exploring the scenario that it records: as many violations,
+// at the same crossings.
 func TestExploreATrace(t *testing.T) {
 	for _, name := range []string{"hello", "gate-timeout", "parallel-tools"} {
 		path := put(t, "turn.jsonl", fixture(t, name))
 		of, trace := adkreplay("explore", name), adkreplay("explore", path)
 		assert.Equal(t, exitSame, trace.code)
 		assert.True(t, strings.HasPrefix(trace.out, path+": "))
-		summary := func(of outcome, subject string) []string { // without where it is folded, which the path decides
+		summary := func(of outcome, subject string) []string { // without the line breaks, which depend on the length of the path
 			return strings.Fields(elapsed.ReplaceAllString(strings.TrimPrefix(of.out, subject), ""))
 		}
 		assert.Equal(t, summary(of, name), summary(trace, path))
@@ -152,14 +152,14 @@ func TestExploreJSON(t *testing.T) {
 	assert.Contains(t, got.out, `"violations": []`)
 }
 
-// A limit is no failure, and what it left out is said.
+// Reaching a limit is no failure, and the report says what was left out.
 func TestExploreToALimit(t *testing.T) {
 	got := adkreplay("explore", "hello", "--bound", "2", "--schedules", "150")
 	assert.Equal(t, exitSame, got.code)
 	assert.Regexp(t, `^hello: 150 schedules, bound 2, 0 violations, \d+\.\d\d s, not all of it\n  not covered: at least \d+ schedules that follow from those tried, and\n      all that follow from these: the limit of 150 schedules was reached\n`, got.out)
 }
 
-// exploring runs explore with a clock that moves by a second whenever it is read.
+// exploring runs explore with a clock that advances by a second at each reading.
 func exploring(ctx context.Context, o exploreOptions) outcome {
 	now := fakes.Epoch
 	o.limits.Now = func() time.Time {
@@ -173,7 +173,7 @@ func exploring(ctx context.Context, o exploreOptions) outcome {
 	return outcome{exit.code, out.String(), stderr.String()}
 }
 
-// One budget is for all, and who got nothing of it is named.
+// All turns share one budget, and turns that got nothing of it are named.
 func TestExploreToABudget(t *testing.T) {
 	o, err := parseExplore(withinBudget(4*time.Second), given("budget"), []string{"hello", "planner", "stash"})
 	require.NoError(t, err)
@@ -184,7 +184,7 @@ not begun, as the budget of 4s was used up: planner, stash
 1 turn, \d schedules?, bound 1, 0 violations, not all of it\n$`, got.out)
 }
 
-// Where the budget ends before the first run nothing is known, which is no success.
+// If the budget ends before the first run, nothing is known, which is no success.
 func TestExploreOfNothing(t *testing.T) {
 	o, err := parseExplore(withinBudget(time.Millisecond), given("budget"), []string{"hello", "planner"})
 	require.NoError(t, err)
@@ -210,7 +210,7 @@ func TestExploreInterrupted(t *testing.T) {
 	assert.Equal(t, "adkreplay: interrupted: 0 of 2 turns explored to the end\n", got.err)
 }
 
-// fickle is a turn that is another at every run where its storage does not answer.
+// fickle is a turn that differs in each run in which its storage fails.
 func fickle(runs *int) target {
 	return target{"fickle one", func(context.Context, *terminal) (turn.Subject, error) {
 		return turn.Subject{Name: "fickle one", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
@@ -228,8 +228,8 @@ func fickle(runs *int) target {
 	}}
 }
 
-// A violation ends with the command that makes that run again, which finds the
-// same and shows where.
+// A violation is followed by the command that repeats that run, finds the same violation, and
+// shows where it is.
 func TestExploreFinds(t *testing.T) {
 	runs := 0
 	o, err := parseExplore(withinBudget(0), given(), []string{"hello"})

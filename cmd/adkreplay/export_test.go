@@ -17,13 +17,13 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// asked is a conversation of one question.
+// asked is a conversation with one question.
 var asked = fakes.Conversation{Interactions: []fakes.Interaction{{
 	Request:  fakes.ProviderRequest{Method: "POST", URL: "https://api.example.com/v1/chat/completions", Body: `{"model":"m","stream":true}`},
 	Response: fakes.StreamReply("It is ", "cold."),
 }}}
 
-// CAS-4: what a trace holds of a provider is written as the conversation that it was.
+// CAS-4: what a trace holds of a provider is exported as the original conversation.
 func TestExport(t *testing.T) {
 	var written bytes.Buffer
 	require.NoError(t, cassette.WriteTrace(&written, asked))
@@ -45,7 +45,7 @@ func TestExport(t *testing.T) {
 	assert.Contains(t, again.out, "It is ")
 }
 
-// Nothing of what is exported or imported acts upon a terminal, whatever it says.
+// No control sequence in exported or imported text reaches a terminal.
 func TestExportIsPrintable(t *testing.T) {
 	hostile := put(t, "hostile.jsonl", edited(t, "asks-a-model", func(recorded *trace.Trace) {
 		for i := range recorded.Lines() {
@@ -71,7 +71,7 @@ func TestExportIsPrintable(t *testing.T) {
 	tracetest.RequirePrintable(t, again.out)
 }
 
-// The spans of some traces are one document, in a file that is as private as they are.
+// The spans of several traces are one document, in a file with the permissions of the traces.
 func TestExportSpans(t *testing.T) {
 	turn, spans := put(t, "turn.jsonl", tracetest.FixtureNamed(t, "tool-round-trip").Bytes), filepath.Join(t.TempDir(), "spans.json")
 	require.NoError(t, os.Chmod(turn, 0o600))
@@ -125,12 +125,12 @@ func TestExportRefuses(t *testing.T) {
 		{[]string{put(t, "c.txt", []byte("hello")), "-o", there}, exitUnreadable, "c.txt"},
 		{[]string{put(t, "d.jsonl", tracetest.FixtureNamed(t, "hello").Bytes), "-o", there}, exitFound, "d.jsonl: no exchanges over HTTP in this trace"},
 	})
-	o := adkreplay("export", "--otlp", filepath.Join(folder, "none.jsonl")) // it writes what can be read
+	o := adkreplay("export", "--otlp", filepath.Join(folder, "none.jsonl")) // it exports the traces that can be read
 	assert.Equal(t, exitUnreadable, o.code)
 	assert.Contains(t, o.err, "none.jsonl: no such file")
 }
 
-// Spans, ours and whoever's, can be looked at and counted; what they lack is said.
+// Spans, ours or others', can be listed and counted; missing attributes are reported.
 func TestSpansAreRead(t *testing.T) {
 	turn := put(t, "turn.jsonl", tracetest.FixtureNamed(t, "tool-use").Bytes)
 	spans, page := filepath.Join(t.TempDir(), "spans.json"), filepath.Join(t.TempDir(), "page.html")

@@ -21,16 +21,16 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// ofTrace are all commands that take a trace, with its file in the place of %s.
+// ofTrace are all commands that take a trace; %s stands for its file.
 var ofTrace = [][]string{
 	{"verify", "%s"}, {"check", "%s"}, {"lint", "%s"}, {"accept", "%s"}, {"show", "%s"}, {"show", "--at", "1", "%s"},
 	{"diff", "%s", "%s"}, {"replay", "%s", "--set", "run.prompt=another"}, {"shrink", "%s"}, {"explore", "--schedules", "2", "%s"},
 }
 
-// A turn may end anywhere, and what is left of its trace may have a footer that fits:
-// every command ends on it all the same, with a code of its help, and without an
-// internal failure. A normal run tries a sample, and all that end in a wait; with the
-// variable all are tried.
+// A turn may end anywhere, and the remaining trace may have a valid
+// footer. Every command still terminates, with an exit code of its help
+// and without an internal failure. A normal run tries a sample, and
+// every prefix that ends in a wait; with the variable all are tried.
 func TestCommandsEndOnEveryPrefix(t *testing.T) {
 	thorough.Long(t)
 	thorough.OneGoroutine(t)
@@ -53,9 +53,9 @@ func TestCommandsEndOnEveryPrefix(t *testing.T) {
 	})
 }
 
-// So does every command on a trace of which one crossing was edited, and whose footer
-// was made anew. A normal run tries one of two thousand edits; with the variable one of
-// ten.
+// The same holds for a trace in which one crossing was
+// edited and the footer was recomputed. A normal run tries
+// one of two thousand edits; with the variable, one of ten.
 func TestCommandsEndOnEdits(t *testing.T) {
 	const of = 2048
 	tracetest.ForEachFixture(t, func(t *testing.T, f tracetest.Fixture) {
@@ -68,8 +68,8 @@ func TestCommandsEndOnEdits(t *testing.T) {
 	})
 }
 
-// FuzzCommands holds every command to its end on a trace of any lines that breaks off
-// anywhere, with a footer that fits: cut is how many of its lines are left, and 0 is all.
+// FuzzCommands checks that every command terminates on a trace of any lines with a valid footer.
+// cut is how many of the lines are left; 0 means all.
 func FuzzCommands(f *testing.F) {
 	names := []string{"hello", "gate-timeout", "parallel-tools", "sub-agents", "waits-cut-short"}
 	for at := range ofTrace {
@@ -86,7 +86,7 @@ func FuzzCommands(f *testing.F) {
 	})
 }
 
-// A call that names nobody who made it, and an execute of no tool, are said to be none.
+// A call without a valid caller, and an execute without a tool, are reported as impossible.
 func TestCommandsEndWithoutOwnerOrTool(t *testing.T) {
 	thorough.Long(t)
 	thorough.OneGoroutine(t)
@@ -114,7 +114,7 @@ func TestCommandsEndWithoutOwnerOrTool(t *testing.T) {
 	}
 }
 
-// A strand that waits for itself would never end, and no run has one.
+// A strand that waits for itself would never end, and occurs in no run.
 func TestCommandsEndOnAStrandThatAwaitsItself(t *testing.T) {
 	for _, name := range []string{"parallel-tools", "sub-agents-side-by-side"} {
 		f := tracetest.FixtureNamed(t, name)
@@ -131,7 +131,7 @@ func TestCommandsEndOnAStrandThatAwaitsItself(t *testing.T) {
 	}
 }
 
-// A call on a strand that its caller has no part in could wait for itself.
+// A call on a strand that its caller does not belong to could wait for itself.
 func TestCommandsEndOnACallOfAnotherStrand(t *testing.T) {
 	thorough.Long(t)
 	thorough.OneGoroutine(t)
@@ -150,7 +150,7 @@ func TestCommandsEndOnACallOfAnotherStrand(t *testing.T) {
 	assert.Contains(t, got.err, "impossible trace: strand: a call is on the strand of its caller or on one that its caller forked")
 }
 
-// A crossing of a call that is none: in all that the replay does otherwise, it is in no call.
+// A crossing may name a call that does not exist: for the replay it belongs to no call.
 func TestCommandsEndOnACallThatIsNone(t *testing.T) {
 	thorough.Long(t)
 	thorough.OneGoroutine(t)
@@ -169,7 +169,7 @@ func TestCommandsEndOnACallThatIsNone(t *testing.T) {
 	}
 }
 
-// What the engine does not even begin is said with its place, by all commands that run a trace.
+// A run that the engine does not begin is reported with its place in the trace, by all commands that run a trace.
 func TestARunThatCannotBeMadeHasAPlace(t *testing.T) {
 	f := tracetest.FixtureNamed(t, "tool-round-trip")
 	lines := slices.Clone(f.Trace.Lines())
@@ -183,8 +183,8 @@ func TestARunThatCannotBeMadeHasAPlace(t *testing.T) {
 	}
 }
 
-// endAll holds every command to its end on an edited trace, which need not be one that
-// can be written.
+// endAll checks that every command terminates on an edited trace, unless the trace cannot be
+// written.
 func endAll(t *testing.T, name, path string, edited *trace.Trace) {
 	t.Helper()
 	var file bytes.Buffer
@@ -211,8 +211,8 @@ func endsInWait(f tracetest.Fixture, n int) bool {
 	return false
 }
 
-// ends holds a command to its end. Nobody waits for a clock: in a bubble time moves
-// when every goroutine is blocked, and then the command would never have ended.
+// ends checks that a command terminates. No command may wait for the clock: in a bubble time
+// advances when every goroutine is blocked, and in reality the command would then never end.
 func ends(t *testing.T, name string, command []string, path string) {
 	t.Helper()
 	var args []string

@@ -26,8 +26,8 @@ interactions:
       body: '{"choices":[]}'
 `
 
-// WLD-7, CAS-1: what others have recorded is written as a conversation that is read
-// again, without the headers that hold secrets, and as private as it was.
+// WLD-7, CAS-1: a recording of another tool is written as a conversation that can be read again,
+// without the headers that hold secrets, and with the permissions that it had.
 func TestImport(t *testing.T) {
 	folder := t.TempDir()
 	recording, conversation := filepath.Join(folder, "weather.yaml"), filepath.Join(folder, "weather.json")
@@ -52,8 +52,8 @@ func TestImport(t *testing.T) {
 	assert.Equal(t, outcome{out: string(written)}, o, "its own form comes back")
 }
 
-// CAS-2: what a browser archived that is no exchange is left out and told, and no part of
-// what is written.
+// CAS-2: entries of a browser's archive that are no exchanges are left out and reported, and are
+// not in the output.
 func TestImportOfAnArchive(t *testing.T) {
 	archive := put(t, "page.har", []byte(`{"log":{"entries":[
 		{"request":{"method":"GET","url":"http://x/gone"},"response":{"status":0,"_error":"net::ERR_ABORTED"}},
@@ -66,7 +66,7 @@ func TestImportOfAnArchive(t *testing.T) {
 	assert.Len(t, read.Interactions, 1)
 }
 
-// The two files of a batch are one conversation.
+// The two files of a batch become one conversation.
 func TestImportOfABatch(t *testing.T) {
 	requests := put(t, "requests.jsonl", []byte(`{"custom_id":"a","method":"POST","url":"/v1/chat/completions","body":{"model":"m"}}`+"\n"))
 	answers := put(t, "answers.jsonl", []byte(`{"custom_id":"a","response":{"status_code":200,"body":{"choices":[]}},"error":null}`+"\n"))
@@ -75,8 +75,8 @@ func TestImportOfABatch(t *testing.T) {
 	assert.Contains(t, o.out, "/v1/chat/completions")
 }
 
-// What is no recording, and what is no file, is said with its place, and nothing is
-// written.
+// An input that is no recording, or no file, is
+// reported with its place, and nothing is written.
 func TestImportRefuses(t *testing.T) {
 	folder := t.TempDir()
 	there := filepath.Join(folder, "there.json")

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is too large ends every command that reads it with the code of what cannot be
-// read, and says which limit it is beyond; the flag allows more.
+// An input beyond a limit ends every command that reads it with the exit code for unreadable
+// files. The error names the limit, and the flag raises it.
 func TestLimits(t *testing.T) {
 	path := put(t, "large.jsonl", fixture(t, "tool-round-trip"))
 	for _, c := range []struct {
@@ -47,8 +47,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A process that the runtime ends, as for lack of memory or of stack, does not say that
-// its usage was wrong.
+// A process that the runtime ends, for example for lack of memory or of stack, does not report
+// wrong usage.
 func TestCrashesAreNoUsage(t *testing.T) {
 	const child = "ADKREPLAY_TEST_CRASH"
 	if os.Getenv(child) != "" {

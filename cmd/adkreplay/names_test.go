@@ -13,12 +13,12 @@ import (
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 )
 
-// hostileName would begin a line that orders a CI system about, erase a screen, turn the
-// direction of writing, and be no UTF-8.
+// hostileName would begin a line with a command for a CI system, erase a screen and reverse the
+// direction of text, and is no valid UTF-8.
 const hostileName = "a\n::error::owned\r\x1b[2J\x7f\u009b\u202e\u2066\xff.jsonl"
 
-// hostileFolder has a trace that is as it was, one that diverged, one that breaks off
-// and one that is none, all under such names.
+// hostileFolder has a trace that is as recorded, one that diverges, one that breaks off and one
+// file that is no trace, all under such names.
 func hostileFolder(t *testing.T) (folder string, files []string) {
 	folder = t.TempDir()
 	whole := tracetest.FixtureNamed(t, "tool-round-trip")
@@ -36,8 +36,8 @@ func hostileFolder(t *testing.T) (folder string, files []string) {
 	return folder, files
 }
 
-// The names of files come from anywhere. In no report of any command do they begin a
-// line of their own, or act upon a terminal; JSON has them as they are, in its escapes.
+// File names may contain anything. In no report of any command does one begin a line of its own or
+// send control sequences to a terminal; JSON has them in full, escaped.
 func TestHostileNamesAreEscapedInAllReports(t *testing.T) {
 	folder, files := hostileFolder(t)
 	out := t.TempDir()
@@ -86,7 +86,7 @@ func TestHostileNamesAreEscapedInAllReports(t *testing.T) {
 	assert.Equal(t, strings.ToValidUTF8(filepath.Join(folder, "1"+hostileName), "\ufffd"), read.Traces[0].Trace, "JSON has no other bytes")
 }
 
-// A file whose name begins with a dash is printed in a command as one that is no flag.
+// If the name of a file begins with a dash, printed commands give it in a form that is not read as a flag.
 func TestNamesWithADashInCommands(t *testing.T) {
 	t.Setenv("CI", "")
 	t.Chdir(t.TempDir())

@@ -17,7 +17,7 @@ import (
 	tests "github.com/adkreplay/adkreplay/internal/patience"
 )
 
-// A pipe among the traces of a folder keeps nobody waiting for who writes to it.
+// A pipe among the traces of a folder does not make a command wait for its writer.
 func TestAPipeInAFolder(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, syscall.Mkfifo(filepath.Join(folder, "turn.jsonl"), 0o600))
@@ -29,8 +29,8 @@ func TestAPipeInAFolder(t *testing.T) {
 	}
 }
 
-// Who waits for a pipe is interrupted at once: before somebody opens it for writing, and
-// before the next of what is written comes.
+// A command that waits for a pipe can be interrupted at once: both before somebody opens the pipe
+// for writing, and while it waits for more data.
 func TestInterruptedAtAPipe(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "turn.jsonl")
 	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
@@ -48,7 +48,7 @@ func TestInterruptedAtAPipe(t *testing.T) {
 			code := make(chan int, 1)
 			go func() { code <- executeContext(ctx, args, io.Discard, io.Discard) }()
 			if opened && args[1] == pipe {
-				ours, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits for who reads
+				ours, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits for the reader
 				require.NoError(t, err)
 				defer ours.Close()
 			}
@@ -59,7 +59,7 @@ func TestInterruptedAtAPipe(t *testing.T) {
 			case <-time.After(tests.Long):
 				require.Fail(t, "it waits for the pipe", "%q", args)
 			}
-			if !opened && args[1] == pipe { // who was left alone at the pipe goes
+			if !opened && args[1] == pipe { // releases a command that still waits at the pipe
 				ours, err := os.OpenFile(pipe, os.O_RDWR, 0)
 				require.NoError(t, err)
 				require.NoError(t, ours.Close())

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What was set, what the engine makes of it, and what nobody took notice of; the
-// new trace is one like any other.
+// The output says what was set, what the engine makes of it, and which overrides had no effect.
+// The new trace is like any other.
 func TestReplaySet(t *testing.T) {
 	path := put(t, "turn.jsonl", fixture(t, "tool-round-trip"))
 	out := filepath.Join(t.TempDir(), "cold.jsonl")
@@ -59,7 +59,7 @@ func TestReplayPrintsJSON(t *testing.T) {
 	assert.JSONEq(t, `{"error":"absent.jsonl: no such file or directory","exitCode":3}`, got.out)
 }
 
-// What is wrong is said with its code, and nothing is written.
+// Errors end with their exit codes, and nothing is written.
 func TestReplayFailures(t *testing.T) {
 	path := put(t, "turn.jsonl", fixture(t, "tool-round-trip"))
 	whole, err := os.ReadFile(path)

@@ -35,7 +35,7 @@ func answered(t *testing.T, answers io.Reader, args ...string) outcome {
 	return outcome{exit.code, out.String(), err.String()}
 }
 
-// Of a cause that is accepted every trace is, with its reason; what is shown is what verify
+// Accepting a cause accepts each of its traces, with the reason. The review shows what verify
 // shows.
 func TestReviewAccepts(t *testing.T) {
 	t.Chdir(folder(t, "stash"))
@@ -54,7 +54,7 @@ func TestReviewAccepts(t *testing.T) {
 	assert.Equal(t, outcome{exitSame, "nothing has changed\n", ""}, answering(t, "", "."))
 }
 
-// What somebody saw is what is accepted: not what was written into the file while they read.
+// What was shown is accepted, and not what was written into the file while the person was reading.
 func TestReviewAcceptsWhatWasShown(t *testing.T) {
 	path := divergent(t)
 	meanwhile := string(edited(t, "stash", moreIterations))
@@ -66,7 +66,7 @@ func TestReviewAcceptsWhatWasShown(t *testing.T) {
 	assert.Equal(t, []string{filepath.Base(path)}, filesIn(t, filepath.Dir(path)))
 }
 
-// meanwhileReader does something when somebody begins to answer.
+// meanwhileReader calls a function when the person begins to answer.
 type meanwhileReader struct {
 	io.Reader
 	do func()
@@ -77,7 +77,7 @@ func (r *meanwhileReader) Read(into []byte) (int, error) {
 	return r.Reader.Read(into)
 }
 
-// Nothing is written before the end, nor where somebody ends, is gone, or does not mean it.
+// Nothing is written before the end of a review, nor if the person ends it early, leaves, or does not confirm.
 func TestReviewWritesNothingUnmeant(t *testing.T) {
 	t.Chdir(folder(t, "stash"))
 	require.NoError(t, os.Remove("cut.jsonl"))
@@ -89,7 +89,7 @@ func TestReviewWritesNothingUnmeant(t *testing.T) {
 	}
 }
 
-// Some traces of a cause are accepted, and the others left: that is a divergence still.
+// If only some traces of a cause are accepted, the others still diverge.
 func TestReviewOfSome(t *testing.T) {
 	t.Chdir(folder(t, "stash"))
 	require.NoError(t, os.Remove("cut.jsonl"))
@@ -102,7 +102,7 @@ func TestReviewOfSome(t *testing.T) {
 	assert.Equal(t, exitDivergence, adkreplay("verify", "b.jsonl").code)
 }
 
-// A trace is opened in the editor that the person has.
+// A trace is opened in the person's own editor.
 func TestReviewOpens(t *testing.T) {
 	t.Setenv("VISUAL", "")
 	t.Setenv("EDITOR", "")
@@ -118,7 +118,7 @@ func TestReviewOpens(t *testing.T) {
 	assert.NoFileExists(t, path)
 }
 
-// Without a terminal the causes are shown, with what to call.
+// Without a terminal, review lists the causes and the commands to run.
 func TestReviewWithoutATerminal(t *testing.T) {
 	t.Setenv("CI", "")
 	path := divergent(t)
@@ -136,7 +136,7 @@ func TestReviewWithoutATerminal(t *testing.T) {
 	assert.Equal(t, exitUsage, adkreplay("review", path).code)
 }
 
-// A folder of something else says nothing of what has changed; one of which all was reviewed does.
+// A folder of other files is refused; a folder whose changes were all reviewed says that nothing has changed.
 func TestReviewOfAnotherFolder(t *testing.T) {
 	t.Setenv("CI", "")
 	folder := t.TempDir()
@@ -147,8 +147,8 @@ func TestReviewOfAnotherFolder(t *testing.T) {
 	assert.Contains(t, got.err, " has nothing that go test left, but turn.jsonl: give the folder that ADKREPLAY_PENDING named\n")
 }
 
-// What go test left is reviewed too: files with one cause are one change, and what was
-// changed since is refused.
+// Changes that go test left are reviewed too: files with one cause are one change, and a file that
+// has changed since is refused.
 func TestReviewOfPending(t *testing.T) {
 	home, pending := t.TempDir(), t.TempDir()
 	for _, name := range []string{"a.golden", "b.golden", "c.golden"} {
@@ -179,8 +179,8 @@ func TestReviewOfPending(t *testing.T) {
 	assert.Equal(t, exitUnreadable, adkreplay("review", "--pending", pending).code)
 }
 
-// A cause is said once, also where what is shown says it, folded or as lines of a diff; one
-// that is not shown stands above.
+// A cause is printed once, even if what is shown contains it, folded or as lines of a diff. If
+// that does not contain it, the cause is printed above.
 func TestReviewSaysACauseOnce(t *testing.T) {
 	t.Setenv("CI", "")
 	home, pending := t.TempDir(), t.TempDir()
@@ -199,8 +199,8 @@ func TestReviewSaysACauseOnce(t *testing.T) {
 	assert.Contains(t, out, "c.jsonl\na new seam\nan old one\nchanged input: a new seam\n")
 }
 
-// What cannot be accepted is named, with the reason, and never asked about. A folder that is
-// not there is no folder in which nothing is.
+// A change that cannot be accepted is named with the reason, and there is no question about it. A
+// missing folder is not treated as an empty one.
 func TestReviewNamesWhatIsRefused(t *testing.T) {
 	t.Setenv("CI", "")
 	home, pending := t.TempDir(), t.TempDir()

@@ -22,34 +22,34 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// outcome is what a person gets of a command.
+// outcome is what a command prints, and its exit code.
 type outcome struct {
 	code     int
 	out, err string
 }
 
-// adkreplay runs the command as a pipe would see it.
+// adkreplay runs the command with its outputs going into pipes.
 func adkreplay(args ...string) outcome {
 	var out, err bytes.Buffer
 	code := execute(args, &out, &err)
 	return outcome{code, out.String(), err.String()}
 }
 
-// decoded is the one document that stands in an output, and nothing else.
+// decoded parses an output that must be one JSON document and nothing else.
 func decoded[Document any](t *testing.T, out string) (d Document) {
 	t.Helper()
 	require.NoError(t, json.Unmarshal([]byte(out), &d), out)
 	return d
 }
 
-// misuse is a use of a command that it refuses, with its code and what it says.
+// misuse is a use of a command that it refuses, with its exit code and its message.
 type misuse struct {
 	args []string
 	code int
 	says string
 }
 
-// refuses holds a command to what it refuses, without an output and a file.
+// refuses checks that a command refuses the misuses, and writes neither an output nor a file.
 func refuses(t *testing.T, command, file string, all []misuse) {
 	t.Helper()
 	for _, r := range all {
@@ -61,7 +61,7 @@ func refuses(t *testing.T, command, file string, all []misuse) {
 	}
 }
 
-// last are the last n lines of a text.
+// last returns the last n lines of a text.
 func last(n int, text string) []string {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	return lines[max(0, len(lines)-n):]
@@ -82,7 +82,7 @@ func fixture(t *testing.T, name string) []byte {
 	return content
 }
 
-// edited is a fixture in which a person changed something, and sealed it again.
+// edited is a fixture that a person has edited, with a recomputed footer.
 func edited(t *testing.T, name string, edit func(*trace.Trace)) []byte {
 	t.Helper()
 	recorded, err := trace.Read(bytes.NewReader(fixture(t, name)))
@@ -94,7 +94,7 @@ func edited(t *testing.T, name string, edit func(*trace.Trace)) []byte {
 	return content.Bytes()
 }
 
-// moreIterations says of a turn that it had one iteration more.
+// moreIterations edits a trace so that its turn has one iteration more.
 func moreIterations(recorded *trace.Trace) {
 	for i := range recorded.Lines() {
 		if recorded.Lines()[i].Kind == adk.KindDispatchEnd {
@@ -103,7 +103,7 @@ func moreIterations(recorded *trace.Trace) {
 	}
 }
 
-// The broken traces, by what is wrong with them.
+// These functions make broken traces, named by their faults.
 func divergent(t *testing.T) string {
 	return put(t, "divergent.jsonl", edited(t, "hello", moreIterations))
 }
@@ -127,7 +127,7 @@ func changedByHand(t *testing.T) string {
 
 func good(t *testing.T) string { return put(t, "good.jsonl", fixture(t, "hello")) }
 
-// Scripts and CI files know the codes as numbers, and the help says them so.
+// Scripts and CI files use the exit codes as numbers, and the help gives the numbers.
 func TestExitCodesAreNumbersThatScriptsKnow(t *testing.T) {
 	assert.Equal(t, []int{0, 1, 1, 2, 3, 4}, []int{exitSame, exitDivergence, exitFound, exitUsage, exitUnreadable, exitInternal})
 	help := adkreplay("help", "verify").out
@@ -203,7 +203,7 @@ func TestExitCodes(t *testing.T) {
 			got := adkreplay(c.args...)
 			assert.Equal(t, c.want, got.code, "%s%s", got.out, got.err)
 			assert.NotContains(t, got.out+got.err, "\x1b", "this is a pipe")
-			// Wrong usage and failures are one line, for people; results are none.
+			// Wrong usage and failures print one error line, for people; results print none.
 			if c.want == exitUsage || c.want == exitInternal {
 				assert.Regexp(t, `\Aadkreplay: [^\n]+\n\z`, got.err)
 				assert.Empty(t, got.out)
@@ -252,9 +252,9 @@ func TestComplaintsSayWhatWouldBeRight(t *testing.T) {
 	}
 }
 
-// Whatever flag takes a name out of a set refuses another one as flags are read, whether the
-// command comes to use it or not. What an agent is called, somebody makes up; who was asked, a
-// trace says.
+// A flag whose value is a name of a fixed set refuses any other name when flags are parsed,
+// whether the command uses it or not. The names of agents are free, and the names for --of come
+// from the trace.
 func TestNamesAreOfTheirSets(t *testing.T) {
 	takesName := regexp.MustCompile(`--(\S+) name `)
 	var taken []string
@@ -273,8 +273,8 @@ func TestNamesAreOfTheirSets(t *testing.T) {
 	assert.Equal(t, []string{"diff --encoding", "shrink --keep", "stats --encoding"}, taken)
 }
 
-// A shell makes an empty text of a variable that is not set. As a flag or as a file that is no
-// way to leave it out.
+// A shell replaces an unset variable by an empty text. An empty flag or file is an error, and not
+// treated as left out.
 func TestNothingIsGivenEmpty(t *testing.T) {
 	path := good(t)
 	for want, args := range map[string][]string{
@@ -299,8 +299,8 @@ func TestNothingIsGivenEmpty(t *testing.T) {
 	}
 }
 
-// The standard output has the text where a command writes something else to a file: - would be
-// the name of that.
+// If a command prints text and writes something else to a file, the name - is refused, as the
+// standard output is already in use.
 func TestFilesThatAreNoStandardOutput(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, args := range [][]string{
@@ -313,7 +313,7 @@ func TestFilesThatAreNoStandardOutput(t *testing.T) {
 	}
 }
 
-// Who wants another file than a trace does not ask for one of a folder.
+// Commands that take other files than traces do not suggest a trace of a folder.
 func TestFoldersForOtherFiles(t *testing.T) {
 	folder := filepath.Dir(good(t))
 	assert.Equal(t, outcome{exitUnreadable, "", "adkreplay: " + folder + ": this is a folder: give the file of a recording\n"}, adkreplay("import", folder))
@@ -324,7 +324,7 @@ func TestFoldersForOtherFiles(t *testing.T) {
 	assert.Equal(t, outcome{exitUnreadable, "", "adkreplay: " + file + " is no folder: give the one that ADKREPLAY_PENDING named\n"}, adkreplay("review", "--pending", file))
 }
 
-// The list of the commands has all of them.
+// The list in the documentation names all commands.
 func TestCommandsAreListed(t *testing.T) {
 	list, err := os.ReadFile("../../docs/commands.md")
 	require.NoError(t, err)
@@ -333,7 +333,7 @@ func TestCommandsAreListed(t *testing.T) {
 	}
 }
 
-// A shell that is not known is wrong usage.
+// Completion for an unknown shell is wrong usage.
 func TestCompletionOfNoShell(t *testing.T) {
 	assert.Equal(t, outcome{exitUsage, "", "adkreplay: there is no command \"basch\": did you mean bash?; see adkreplay completion --help\n"}, adkreplay("completion", "basch"))
 	got := adkreplay("completion", "bash", "extra")
@@ -344,8 +344,8 @@ func TestCompletionOfNoShell(t *testing.T) {
 	assert.Equal(t, exitSame, adkreplay("completion").code)
 }
 
-// Every command's help says with which codes it ends, behind its usage and its flags, and what
-// each means of that command: those that never fail for what they find have no 1.
+// The help of each command lists its exit codes after its usage and its flags, and says what each
+// means for that command. Commands that never fail because of what they find have no code 1.
 func TestHelpDocumentsTheExitCodes(t *testing.T) {
 	found := map[string]string{
 		"verify": "a divergence", "merge": "a divergence", "accept": "a divergence", "review": "a change", "stale": "a file is stale", "check": "a violation",
@@ -369,15 +369,15 @@ func TestHelpDocumentsTheExitCodes(t *testing.T) {
 	check("show", "show", "-h")
 	for _, cmd := range newRoot(newTerminal(io.Discard, io.Discard)).Commands() {
 		switch name := cmd.Name(); name {
-		case "schema", "version", "completion", "help": // which do nothing that could fail so
+		case "schema", "version", "completion", "help": // cannot fail that way
 		default:
 			check(name, "help", name)
 		}
 	}
 }
 
-// A help is of its command: it writes a flag as it is given, and leaves to the program's own
-// what every command has.
+// The help of a command writes a flag as it is typed, and leaves flags that every command has to
+// the help of the program.
 func TestHelpOfFlags(t *testing.T) {
 	for _, args := range [][]string{{"verify", "--help"}, {"help", "verify"}, {"merge", "-h"}} {
 		help := adkreplay(args...).out
@@ -395,7 +395,7 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 var errDiskFull = errors.New("no space left on device")
 
-// A result that nobody got is a failure, and not the verdict.
+// A result that could not be written is a failure, whatever the verdict.
 func TestUnwritableOutput(t *testing.T) {
 	full := writerFunc(func([]byte) (int, error) { return 0, errDiskFull })
 	for _, args := range [][]string{
@@ -411,7 +411,7 @@ func TestUnwritableOutput(t *testing.T) {
 	}
 }
 
-// A panic ends with its code and not with Go's 2, which is wrong usage here.
+// A panic ends with its own code, not with Go's 2, which stands for wrong usage here.
 func TestPanicIsAnInternalFailure(t *testing.T) {
 	panics := writerFunc(func([]byte) (int, error) { panic("out of paper") })
 	var stderr bytes.Buffer
@@ -420,8 +420,8 @@ func TestPanicIsAnInternalFailure(t *testing.T) {
 	assert.Contains(t, stderr.String(), "goroutine ", "a report of it needs the stack")
 }
 
-// interruptedAtFirstWrite runs a command whose person interrupts it as soon as
-// it says something.
+// interruptedAtFirstWrite runs a command
+// that is interrupted at its first output.
 func interruptedAtFirstWrite(args ...string) outcome {
 	ctx, interrupt := context.WithCancel(context.Background())
 	defer interrupt()

@@ -57,7 +57,7 @@ func TestParseRunRefuses(t *testing.T) {
 	}
 }
 
-// The list has a line for every scenario, its name first, as a script wants it.
+// The list has one line for each scenario, which begins with its name, so that scripts can read it.
 func TestRunLists(t *testing.T) {
 	got := adkreplay("run")
 	lines := strings.Split(strings.TrimSpace(got.out), "\n")
@@ -127,7 +127,7 @@ func TestRunRecordsAll(t *testing.T) {
 	assert.Len(t, entries, len(scenarios.Sessions()))
 }
 
-// A session is recorded into a folder, and prints its story and its turns.
+// A session is recorded into a folder, and the command prints its story and its turns.
 func TestRunASession(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "two-hosts")
 	got := adkreplay("run", "two-hosts", "-o", folder)
@@ -151,8 +151,8 @@ func TestRunASession(t *testing.T) {
 	assert.Contains(t, got.err, "taken: the folder for the traces cannot be made")
 }
 
-// A scenario that does not end as it must leaves no trace, and what was there
-// before stays.
+// A scenario that does not end as it should
+// leaves no trace, and an earlier trace stays.
 func TestRunOfAFailingScenario(t *testing.T) {
 	s, ok := scenarios.Named("hello")
 	require.True(t, ok)

@@ -19,7 +19,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/sessions"
 )
 
-// recordedSession is a folder with all that the hosts of an embedded session have left.
+// recordedSession is a folder with all files that the hosts of an embedded session wrote.
 func recordedSession(t *testing.T, name string) (folder string) {
 	t.Helper()
 	folder = filepath.Join(t.TempDir(), name)
@@ -34,8 +34,8 @@ func recordedSession(t *testing.T, name string) (folder string) {
 	return folder
 }
 
-// editJournal has a journal say something else in the place of what it says, under a footer
-// that fits.
+// editJournal replaces a text in a
+// journal, and recomputes the footer.
 func editJournal(t *testing.T, file, old, instead string) {
 	t.Helper()
 	content, err := os.ReadFile(file)
@@ -46,8 +46,8 @@ func editJournal(t *testing.T, file, old, instead string) {
 	require.NoError(t, os.WriteFile(file, append(body, footer...), 0o600))
 }
 
-// SES-34: a folder with journals is verified as one with its traces, and a journal with those
-// beside it.
+// SES-34: a folder with journals is verified together with its traces, and a single journal with
+// the traces in its folder.
 func TestVerifySessions(t *testing.T) {
 	folder := recordedSession(t, "two-hosts")
 	line := "same sessions of " + folder + ": 2 journals, 1 session, 2 attempts, 2 commits\n"
@@ -67,7 +67,7 @@ func TestVerifySessions(t *testing.T) {
 	assert.Contains(t, adkreplay("verify", "--junit=-", folder).out, `<testcase classname="`+folder+`" name="sessions"></testcase>`)
 }
 
-// SES-34: a journal comes over the standard input too, which has no folder to look for traces.
+// SES-34: a journal can be read from the standard input, which has no folder with traces.
 func TestJournalsOnTheStandardInput(t *testing.T) {
 	journal := filepath.Join(recordedSession(t, "notes-grow"), "host.journal.jsonl")
 	got := piped(t, journal, "verify", "-")
@@ -82,15 +82,15 @@ func TestJournalsOnTheStandardInput(t *testing.T) {
 	assert.Contains(t, got.out, "-:1: no trace: this is a journal of sessions")
 }
 
-// SES-34: a trace on the standard input is of no journal in the working folder: it is there once,
-// and verified or shown.
+// SES-34: a trace on the standard input belongs to no journal in the working folder: it can be
+// read only once, and is verified or shown by itself.
 func TestTracesOnTheStandardInput(t *testing.T) {
 	folder := recordedSession(t, "notes-grow")
 	t.Chdir(folder)
 	journal, err := os.ReadFile("host.journal.jsonl")
 	require.NoError(t, err)
 	last := bytes.LastIndex(journal, []byte(`{"end":`))
-	require.NoError(t, os.WriteFile("host.journal.jsonl", journal[:last], 0o600)) // its host was killed
+	require.NoError(t, os.WriteFile("host.journal.jsonl", journal[:last], 0o600)) // as if its host was killed
 	trace := put(t, "hello.jsonl", tracetest.FixtureNamed(t, "hello").Bytes)
 	got := piped(t, trace, "verify", "host.journal.jsonl", "-")
 	assert.Contains(t, got.out, "same -: ", got.err)
@@ -99,8 +99,8 @@ func TestTracesOnTheStandardInput(t *testing.T) {
 	assert.NotContains(t, got.err, "-:", "of what cannot be read")
 }
 
-// SES-34: journals are known by their first lines: under another name one is a journal, and
-// what is called one and is none is a trace that cannot be read.
+// SES-34: a journal is recognized by its first line: a file with another name may be a journal,
+// and a file named like a journal that is none is a trace that cannot be read.
 func TestJournalsAreKnownByTheirFirstLines(t *testing.T) {
 	folder := recordedSession(t, "notes-grow")
 	require.NoError(t, os.Rename(filepath.Join(folder, "host.journal.jsonl"), filepath.Join(folder, "a.jsonl")))
@@ -112,8 +112,8 @@ func TestJournalsAreKnownByTheirFirstLines(t *testing.T) {
 	assert.Contains(t, adkreplay("verify", folder).out, "same "+filepath.Join(folder, "b.journal.jsonl")+": 31 crossings\n")
 }
 
-// SES-34: where a journal and its traces part, verify says the class, the file and the line,
-// and ends as for a trace; so do the reports for programs.
+// SES-34: if a journal and its traces do not match, verify prints the class, the file and the
+// line, and ends with the exit code that it has for a trace; so do the reports for programs.
 func TestVerifyChangedSessions(t *testing.T) {
 	for _, c := range []struct{ class, old, instead, says string }{
 		{"commit", `"keys":["user.notes"]`, `"keys":["user.name"]`, `:6, delivery "monday" of session "ada" of tenant "acme", attempt 1: the keys "user.name" were committed, the turn has changed "user.notes"`},
@@ -138,7 +138,7 @@ func TestVerifyChangedSessions(t *testing.T) {
 	}
 }
 
-// SES-34: a turn whose trace diverges is told in both, and the others of the session are not.
+// SES-34: a turn whose trace diverges is reported for the trace and for the session; the session's other turns are not.
 func TestVerifyASessionWithAChangedTurn(t *testing.T) {
 	folder := recordedSession(t, "notes-grow")
 	path := filepath.Join(folder, "host-2.jsonl")
@@ -153,8 +153,8 @@ func TestVerifyASessionWithAChangedTurn(t *testing.T) {
 	assert.Contains(t, got.out, "1 journal, 1 session, 2 attempts, 1 commit, 1 divergence\n")
 }
 
-// SES-32: what is wrong with a journal is said with its file and line, for verify and show,
-// and ends as for a trace that cannot be read. What stands before it is looked at.
+// SES-32: verify and show report a fault of a journal with its file and line, and end with the
+// exit code for an unreadable trace. What comes before the fault is examined.
 func TestDamagedJournals(t *testing.T) {
 	whole, err := fixtures.Sessions.ReadFile("sessions/notes-grow/host.journal.jsonl")
 	require.NoError(t, err)
@@ -163,7 +163,7 @@ func TestDamagedJournals(t *testing.T) {
 	for name, c := range map[string]struct {
 		content []byte
 		says    string
-		shows   bool // what stands before
+		shows   bool // what comes before the fault
 	}{
 		"cut short":     {join(lines[:6]...), `: truncated journal: it has no footer, and tells nothing of attempt 1 at delivery "tuesday" of session "ada" of tenant "acme", epoch 2, whose turn has the trace `, true},
 		"cut in a line": {append(join(lines[:6]...), "{]"...), ":7: truncated journal: the line has no end", true},
@@ -192,8 +192,8 @@ func TestDamagedJournals(t *testing.T) {
 	}
 }
 
-// SES-34: a host that was killed has left a journal without a footer, and the trace of a turn that
-// ends anywhere: verify and show say so, and nothing is wrong.
+// SES-34: a host that was killed leaves a journal without a footer, and the trace of a turn that
+// ends anywhere: verify and show say so, and it is no fault.
 func TestJournalOfAKilledHost(t *testing.T) {
 	folder := recordedSession(t, "notes-grow")
 	journal, cut := filepath.Join(folder, "host.journal.jsonl"), filepath.Join(folder, "host-3.jsonl")
@@ -220,7 +220,7 @@ func TestJournalOfAKilledHost(t *testing.T) {
 	assert.Contains(t, adkreplay("distil", folder).err, "1 trace left out, cut where a host was killed: adkreplay show, check and lint read as far as it goes")
 }
 
-// SES-32: reading a journal is bounded by the flags that bound reading traces.
+// SES-32: the flags that bound reading traces also bound reading a journal.
 func TestJournalsWithinLimits(t *testing.T) {
 	journal := filepath.Join(recordedSession(t, "notes-grow"), "host.journal.jsonl")
 	for _, command := range []string{"verify", "show"} {
@@ -230,8 +230,8 @@ func TestJournalsWithinLimits(t *testing.T) {
 	}
 }
 
-// SES-34: a turn without a trace is not compared, and told; a test of sessions fails for it, which
-// the help says.
+// SES-34: a turn without a trace is not compared, and the report says so. A test of sessions fails
+// for it, as the help says.
 func TestVerifyASessionWithoutTraces(t *testing.T) {
 	folder := recordedSession(t, "notes-grow")
 	for n := 1; n <= 3; n++ {
@@ -243,7 +243,7 @@ func TestVerifyASessionWithoutTraces(t *testing.T) {
 	assert.Contains(t, strings.Join(strings.Fields(adkreplay("help", "verify").out), " "), "A turn without a trace is told and no difference, since hosts that sample leave such; golden.ReplaySessions, whose sessions are kept for a test, fails for it.")
 }
 
-// The parts of several machines have the sessions too.
+// Merged reports of several machines include the sessions.
 func TestMergeSessions(t *testing.T) {
 	folder, out := filepath.Dir(recordedSession(t, "notes-grow")), t.TempDir()
 	require.NoError(t, os.Rename(recordedSession(t, "two-hosts"), filepath.Join(folder, "two-hosts")))
@@ -261,7 +261,7 @@ func TestMergeSessions(t *testing.T) {
 	assert.Contains(t, adkreplay(append(reports, "--json")...).out, `"class": "commit"`)
 }
 
-// show prints the story of a journal, and of a folder that of all its journals.
+// show prints the story of a journal; for a folder, that of all its journals.
 func TestShowASession(t *testing.T) {
 	folder := recordedSession(t, "two-hosts")
 	got := adkreplay("show", folder)
@@ -297,8 +297,8 @@ func TestShowASession(t *testing.T) {
 	}
 }
 
-// Commands that read traces alone leave the journals of a folder out, and say so; of one that
-// they are given they say what it is, and what reads it.
+// Commands that only read traces skip the journals of a folder, and say so. If a journal is given
+// to them by name, they say what it is, and which command reads it.
 func TestCommandsThatReadNoJournals(t *testing.T) {
 	folder := recordedSession(t, "notes-grow")
 	journal := filepath.Join(folder, "host.journal.jsonl")
@@ -318,8 +318,8 @@ func TestCommandsThatReadNoJournals(t *testing.T) {
 	}
 }
 
-// The page of view, and that of verify, has the journals of a folder, with the steps that show
-// prints; a journal that is given by its name has the traces beside it.
+// The pages of view and of verify have the journals of a folder, with the steps that show prints.
+// For a journal that is given by name, they have the traces beside it.
 func TestPagesOfSessions(t *testing.T) {
 	folder, file := recordedSession(t, "two-hosts"), filepath.Join(t.TempDir(), "page.html")
 	first := filepath.Join(folder, "first.journal.jsonl")
@@ -339,7 +339,7 @@ func TestPagesOfSessions(t *testing.T) {
 
 	content, err := os.ReadFile(first)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(first, content[:len(content)-20], 0o600)) // as a host does that is killed
+	require.NoError(t, os.WriteFile(first, content[:len(content)-20], 0o600)) // as a host leaves it that is killed
 	o = adkreplay("view", folder, "-o", file)
 	assert.Equal(t, exitSame, o.code, o.err)
 	assert.Contains(t, o.err, first+" has no footer: its host was killed, or is still at work")
@@ -351,7 +351,7 @@ func TestPagesOfSessions(t *testing.T) {
 	assert.Contains(t, o.out, "1 session", "what there is of it is shown")
 }
 
-// What a journal names comes from anywhere: nothing of it acts upon a terminal.
+// The names in a journal may contain anything: no control sequence in them reaches a terminal.
 func TestHostileJournals(t *testing.T) {
 	folder := recordedSession(t, "notes-grow")
 	journal := filepath.Join(folder, "host.journal.jsonl")

@@ -68,7 +68,7 @@ func TestShowAtNoCrossing(t *testing.T) {
 	}
 }
 
-// Of a trace that breaks off, a state before that is shown, with a warning.
+// In a trace that breaks off, a state before the break is shown, with a warning.
 func TestShowAtOfATruncatedTrace(t *testing.T) {
 	path := truncated(t)
 	got := adkreplay("show", "--at", "8", path)
@@ -93,7 +93,7 @@ func TestShowGrep(t *testing.T) {
 		adkreplay("show", "--grep", "rain", path))
 }
 
-// What a line leaves out of a long text is found too.
+// A search also finds the part of a long text that the printed line leaves out.
 func TestShowGrepFindsWhatIsCut(t *testing.T) {
 	path := put(t, "long.jsonl", edited(t, "hello", func(recorded *trace.Trace) {
 		recorded.Lines()[0].Text = strings.Repeat("x", 1000) + "needle" + strings.Repeat("x", 1000)
@@ -104,8 +104,8 @@ func TestShowGrepFindsWhatIsCut(t *testing.T) {
 	assert.True(t, strings.HasPrefix(got.out, "     1  run  run \"xxxx"), got.out)
 }
 
-// What show prints is found, also where a line says several crossings, and what none of them has
-// alone: an answer in pieces, a request in words.
+// A search finds everything that show prints, also on a line that stands for several crossings,
+// and text that no single crossing has: an answer in pieces, a request in words.
 func TestShowGrepFindsWhatIsShown(t *testing.T) {
 	path := put(t, "asks.jsonl", fixture(t, "asks-a-model"))
 	for grep, want := range map[string]string{
@@ -125,7 +125,7 @@ func TestShowGrepFindsWhatIsShown(t *testing.T) {
 	assert.Equal(t, whole, adkreplay("show", "--grep", "small, 2 messages", "--from", number, path).out)
 }
 
-// What matches is coloured on a terminal, and nowhere else.
+// Matches are coloured on a terminal, and nowhere else.
 func TestShowGrepHighlights(t *testing.T) {
 	matching := regexp.MustCompile("tent|x*")
 	assert.Equal(t, "a tent", (&terminal{}).highlight("a tent", matching))
@@ -151,8 +151,8 @@ func TestShowAPart(t *testing.T) {
 		adkreplay("show", "--from", "8", "--to", "10", good(t)))
 }
 
-// Of a trace that breaks off there is what there is, where it ends, and why it
-// failed.
+// Of a trace that breaks off, show prints what
+// there is, where it ends, and why it failed.
 func TestShowATruncatedTrace(t *testing.T) {
 	path := truncated(t)
 	assert.Equal(t, outcome{
@@ -178,7 +178,7 @@ func TestShowAMalformedTrace(t *testing.T) {
 	assert.Equal(t, "adkreplay: "+path+`:9: malformed trace: there is no kind "subtract"`+"\n", got.err)
 }
 
-// A range that the trace has nothing of is an error, however the crossings are shown.
+// A range without any crossings of the trace is an error, in whichever form crossings are shown.
 func TestShowNothingOfARange(t *testing.T) {
 	path := put(t, "hello.jsonl", fixture(t, "hello"))
 	for _, flags := range [][]string{nil, {"--json"}, {"--grep", "executor"}} {

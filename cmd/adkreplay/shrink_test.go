@@ -23,7 +23,7 @@ func TestParseShrink(t *testing.T) {
 	assert.EqualError(t, err, "-o a.go: the name of a Go test ends in _test.go")
 }
 
-// What is right is not shrunk.
+// A turn without a fault is not shrunk.
 func TestShrinkOfWhatIsRight(t *testing.T) {
 	path := good(t)
 	assert.Equal(t, outcome{exitSame, "same " + path + ": the turn keeps all invariants, and replays as it ran: there is nothing to shrink\n", ""},
@@ -32,8 +32,8 @@ func TestShrinkOfWhatIsRight(t *testing.T) {
 		adkreplay("shrink", path, "--keep", "turn-bounds"))
 }
 
-// What only the engine that recorded a turn did, or a hand has written, does not come again
-// when the turn is run: that is no turn that is as it was recorded.
+// A fault that only the recording engine made, or that comes from an edit of the trace, does not
+// recur when the turn runs: the turn cannot be shrunk, but is not reported as the same either.
 func TestShrinkOfWhatTheTraceAloneShows(t *testing.T) {
 	path := divergent(t)
 	assert.Equal(t, outcome{exitDivergence, "divergence " + path + ": the trace diverges, changed output at crossing 26, which adkreplay verify shows; " +
@@ -47,7 +47,7 @@ func TestShrinkWhatCannotBeRead(t *testing.T) {
 	assert.Equal(t, exitUsage, adkreplay("shrink").code)
 }
 
-// weatherIsWrong finds fault with every turn that runs the tool weather.
+// weatherIsWrong reports a finding for every turn that runs the tool weather.
 func weatherIsWrong(one turn.Turn) []turn.Finding {
 	trace, _, err := one.Trace()
 	if err != nil || !bytes.Contains(trace, []byte(`"seam":"tool/weather"`)) {
@@ -56,7 +56,7 @@ func weatherIsWrong(one turn.Turn) []turn.Finding {
 	return []turn.Finding{{Name: "no-weather", Text: "it runs the tool weather"}}
 }
 
-// shrunk runs the command with a judge of the test's.
+// shrunk runs the command with the test's own findings.
 func shrunk(ctx context.Context, o shrinkOptions, findings examiner) (string, error) {
 	var out, stderr bytes.Buffer
 	err := runShrink(ctx, newTerminal(&out, &stderr), o, findings)

@@ -12,8 +12,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
-// claimed writes the claims of the tests in the folder agent, and gives the
-// folder of claims.
+// claimed writes a file with the claims of the tests in the folder agent, and returns the folder
+// of that file.
 func claimed(t *testing.T, partial string, files ...string) string {
 	t.Helper()
 	folder := t.TempDir()

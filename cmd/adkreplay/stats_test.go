@@ -50,7 +50,7 @@ func TestStats(t *testing.T) {
 	assert.Equal(t, embeddedTurns(), figuresOf(t).Figures.Turns)
 }
 
-// Two folders are compared, and a condition on the change is an exit code.
+// stats compares two folders, and a condition on the change determines the exit code.
 func TestStatsOfTwo(t *testing.T) {
 	one, two := t.TempDir(), t.TempDir()
 	for file, name := range map[string]string{one + "/a.jsonl": "hello", two + "/a.jsonl": "hello", two + "/deep/b.jsonl": "tool-failure"} {
@@ -101,7 +101,7 @@ func TestStatsIsRefused(t *testing.T) {
 	}
 }
 
-// Cost is a figure where there are prices.
+// The cost is shown if there are prices.
 func TestStatsOfCost(t *testing.T) {
 	prices := put(t, "prices.json", []byte(`{"currency":"EUR","models":{"executor/*":{"in":1,"out":2}}}`))
 	got := adkreplay("stats", "--prices", prices, good(t), "--fail-if", "cost > 1000", "--fail-if", "cost.unpriced > 0")

@@ -21,9 +21,9 @@ import (
 	"github.com/adkreplay/adkreplay/internal/safetext"
 )
 
-// What a person meets in the first quarter of an hour.
+// These tests cover what a new user meets in the first quarter of an hour.
 
-// version and --version say the same: what decides whether two programs agree.
+// version and --version print the same: the versions that decide whether two programs are compatible.
 func TestVersion(t *testing.T) {
 	got := adkreplay("version")
 	assert.Regexp(t, `^adkreplay \S.*\ncontract revision \d+\ntrace format \d+, reads 1 to \d+\ngo1\.\S+ \w+/\w+\n$`, got.out)
@@ -46,7 +46,7 @@ func piped(t *testing.T, path string, args ...string) outcome {
 	return adkreplay(args...)
 }
 
-// A - is the standard input, wherever a trace is read.
+// A - stands for the standard input, wherever a trace is read.
 func TestTheStandardInput(t *testing.T) {
 	path := good(t)
 	for _, args := range [][]string{
@@ -66,7 +66,7 @@ func TestTheStandardInput(t *testing.T) {
 	assert.Contains(t, piped(t, truncated(t), "verify", "-").out, "unreadable -:11: truncated trace: ")
 }
 
-// manyTraces is a folder of good traces, and one that diverges.
+// manyTraces is a folder of n good traces, and one that diverges.
 func manyTraces(t *testing.T, n int) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -77,8 +77,8 @@ func manyTraces(t *testing.T, n int) string {
 	return folder
 }
 
-// Of many traces those that are as they have to be are dots, in rows that fit; what is
-// wrong is said as ever, and -v says all.
+// If there are many traces, those without a fault are dots, in rows that fit the screen. Faults
+// are printed as usual, and -v prints everything.
 func TestManyTracesAreDots(t *testing.T) {
 	folder := manyTraces(t, 150)
 	got := adkreplay("verify", folder)
@@ -99,7 +99,7 @@ func TestManyTracesAreDots(t *testing.T) {
 	assert.Contains(t, adkreplay("verify", good(t)).out, "same ", "a few have a line each")
 }
 
-// A file says what it is.
+// If a file is no trace, the error says what it is instead.
 func TestFilesThatAreNoTraces(t *testing.T) {
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
@@ -126,7 +126,7 @@ func TestFilesThatAreNoTraces(t *testing.T) {
 	}
 }
 
-// The codes that the help names.
+// The commands end with the exit codes that the help names.
 func TestExitCodesOfTheHelp(t *testing.T) {
 	for name, c := range map[string]struct {
 		code int
@@ -142,7 +142,7 @@ func TestExitCodesOfTheHelp(t *testing.T) {
 	}
 }
 
-// A message fits on a terminal as a report does.
+// Error messages are folded to the width of a terminal, as reports are.
 func TestMessagesFitOnATerminal(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	term := newTerminal(&stdout, &stderr)
@@ -155,8 +155,8 @@ func TestMessagesFitOnATerminal(t *testing.T) {
 	}
 }
 
-// Neither a report nor a transcript has a line of more than 80 columns that could be folded,
-// and no command is folded.
+// Neither a report nor a transcript has a line of more than 80 columns that could be folded.
+// Commands are never folded.
 func TestReportsFitOnATerminal(t *testing.T) {
 	for _, args := range [][]string{
 		{"verify", divergent(t), malformed(t), changedByHand(t)}, {"check", violated(t)}, {"lint", hinted(t)},
@@ -181,8 +181,8 @@ func TestReportsFitOnATerminal(t *testing.T) {
 
 func withoutSpaces(text string) string { return strings.Join(strings.Fields(text), "") }
 
-// A page is folded for who reads it: a pipe and a file get the lines whole, unless it is
-// said how wide they are.
+// Pages are folded for people: a pipe and a file get whole lines, unless the environment sets the
+// number of columns.
 func TestAPageIsAsWideAsItIsSaid(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "out"))
 	require.NoError(t, err)
@@ -198,7 +198,7 @@ func TestAPageIsAsWideAsItIsSaid(t *testing.T) {
 	assert.Equal(t, usualColumns, columnsOf(f, said("")), "a report is folded for a file too")
 }
 
-// A help fits as well, with its examples.
+// The help texts fit on a terminal too, with their examples.
 func TestHelpsFitOnATerminal(t *testing.T) {
 	root := newRoot(newTerminal(io.Discard, io.Discard))
 	for _, cmd := range append(root.Commands(), root) {
@@ -209,8 +209,8 @@ func TestHelpsFitOnATerminal(t *testing.T) {
 	assert.Equal(t, "one two\nthree four\n  a table  as it is\n\nfive", filled("one\ntwo three\nfour\n  a table  as it is\n\nfive", 10))
 }
 
-// Whatever goes wrong, the last document that --json prints has the exit code, and where there
-// is one alone it has what is said. Flags may stand before the command.
+// Whatever goes wrong, the last document that --json prints holds the exit code. If it is the only
+// document, it also holds the message. Flags may stand before the command.
 func TestJSONOfWhatFails(t *testing.T) {
 	commands := map[string][]string{
 		"verify": {}, "merge": {}, "check": {}, "lint": {}, "explore": {"--schedules", "5"}, "replay": {"--set", "1.cancel=now"}, "diff": {good(t)},
@@ -253,8 +253,8 @@ func TestJSONOfWhatFails(t *testing.T) {
 	assert.Equal(t, 10, strings.Count(last.out, "\n"), "behind the 9 crossings that there are")
 }
 
-// The schema of what every --json prints names all that is in it, of results and of
-// failures.
+// The schema names every member that --json prints,
+// for all commands, in results and in failures.
 func TestJSONKeepsToItsSchema(t *testing.T) {
 	outputs := map[string][][]string{
 		"verify":  {{"verify", "--json"}, {"verify", "--json", "--shard", "1/2", divergent(t), truncated(t), "nosuch.jsonl"}, {"verify", "--json", "--parallel", "0"}},
@@ -295,8 +295,8 @@ func TestJSONKeepsToItsSchema(t *testing.T) {
 	assert.Contains(t, adkreplay("schema", "verfy").err, "verify")
 }
 
-// Of a folder without traces there are no figures and no choice, and what wants one trace of a
-// folder that has some names one.
+// For a folder without traces, stats and distil print no result. A command that takes a single
+// trace, and gets a folder that has some, suggests one of them.
 func TestFoldersForTraces(t *testing.T) {
 	empty := t.TempDir()
 	for _, command := range []string{"stats", "distil"} {
@@ -313,7 +313,7 @@ func TestFoldersForTraces(t *testing.T) {
 	assert.Contains(t, got.err, "it is a trace: adkreplay export writes its conversation")
 }
 
-// That something changed a file is said before what it leads to.
+// A report that a file was changed comes before the divergence that results from it.
 func TestAChangedFileIsSaidFirst(t *testing.T) {
 	state := regexp.MustCompile(`"digest":"[0-9a-f]{8}`)
 	got := adkreplay("verify", put(t, "changed.jsonl", state.ReplaceAll(fixture(t, "hello"), []byte(`"digest":"00000000`))))
@@ -322,7 +322,7 @@ func TestAChangedFileIsSaidFirst(t *testing.T) {
 	assert.Greater(t, divergence, fault, got.out)
 }
 
-// What cannot be done is refused in words of ours, whatever the flags, and before anything is done.
+// What cannot be done is refused with a clear message, whatever the flags, and before anything is done.
 func TestContradictionsAreRefused(t *testing.T) {
 	for says, args := range map[string][]string{
 		"--quiet and --verbose contradict each other: leave one out; see adkreplay verify --help": {"verify", "-q", "-v"},
@@ -340,7 +340,7 @@ func TestContradictionsAreRefused(t *testing.T) {
 	assert.Equal(t, adkreplay().out, adkreplay("--help", "verify").out)
 }
 
-// A trace is one, however often and by whatever path it is named.
+// A trace counts once, however often and under whichever paths it is given.
 func TestATraceIsCountedOnce(t *testing.T) {
 	folder := t.TempDir()
 	t.Chdir(folder)
@@ -352,7 +352,7 @@ func TestATraceIsCountedOnce(t *testing.T) {
 	}
 }
 
-// What is said to do next can be done: the standard input is read by then.
+// No next command is suggested for the standard input, which has been read by then.
 func TestNextOfTheStandardInput(t *testing.T) {
 	in, err := os.Open(divergent(t))
 	require.NoError(t, err)
@@ -366,8 +366,8 @@ func TestNextOfTheStandardInput(t *testing.T) {
 	assert.NotContains(t, got.out, "next:")
 }
 
-// A folder of folders of journals leads to one that show takes; a folder that is given twice is
-// said once.
+// For a folder with subfolders of journals, show suggests a subfolder that it can take. A folder
+// that is given twice is reported once.
 func TestFoldersOfJournals(t *testing.T) {
 	folder := "../../fixtures/sessions"
 	got := adkreplay("show", folder)
@@ -379,14 +379,14 @@ func TestFoldersOfJournals(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(adkreplay("diff", folder, folder).err, "this is a folder"))
 }
 
-// A shell shows what a flag takes as a person reads it.
+// The completion of a flag shows its value as the help does.
 func TestCompletionOfFlags(t *testing.T) {
 	got := adkreplay("__complete", "verify", "--sh")
 	assert.Contains(t, got.out, "--shard\tverify one part of the traces only: i/n, auto or /n\n")
 	assert.Contains(t, adkreplay("--help").out, "\n  completion  ")
 }
 
-// What is given beside --pending is gone through too.
+// Traces that are given in addition to --pending are reviewed as well.
 func TestReviewOfBoth(t *testing.T) {
 	t.Setenv("CI", "")
 	got := adkreplay("review", "--pending", t.TempDir(), divergent(t))

@@ -35,7 +35,7 @@ func TestWantsColour(t *testing.T) {
 	}
 }
 
-// onTerminal is a terminal of a test, and what it shows.
+// onTerminal returns a terminal for a test, and the buffers of its outputs.
 func onTerminal() (t *terminal, out, err *bytes.Buffer) {
 	out, err = &bytes.Buffer{}, &bytes.Buffer{}
 	t = newTerminal(out, err)
@@ -49,11 +49,11 @@ func TestOnATerminal(t *testing.T) {
 	assert.Equal(t, exitUnreadable, classified(err).code)
 	assert.Contains(t, out.String(), "\x1b[32msame\x1b[0m ")
 	assert.Contains(t, out.String(), "\x1b[31munreadable\x1b[0m nosuch.jsonl: ")
-	// Each step is drawn over the last one, and taken away before a result.
+	// Each step overwrites the one before it, and is removed before a result.
 	assert.Regexp(t, `\A\r\x1b\[K1/2 \S+good.jsonl\r\x1b\[K\r\x1b\[K2/2 nosuch.jsonl\r\x1b\[K\z`, stderr.String())
 }
 
-// screen is what a terminal of so many columns shows of what was written to it.
+// screen returns the rows that a terminal with this many columns shows of the written text.
 func screen(written string, columns int) (rows []string) {
 	row, at := []rune{}, 0
 	for len(written) > 0 {
@@ -85,8 +85,8 @@ func screen(written string, columns int) (rows []string) {
 	return append(rows, strings.TrimRight(string(row), " "))
 }
 
-// Progress stands behind the dots and takes none of them away, and leaves nothing behind, however
-// narrow the terminal and however long what is under way.
+// Progress is shown after the dots, erases none of them, and leaves nothing behind, however narrow
+// the terminal and however long the name of the current work.
 func TestDotsStayOnATerminal(t *testing.T) {
 	for columns, want := range map[int][]int{80: {64, 36}, 60: {48, 48, 4}, 20: {16, 16, 16, 16, 16, 16, 4}} {
 		var both bytes.Buffer
@@ -110,8 +110,8 @@ func TestDotsStayOnATerminal(t *testing.T) {
 	}
 }
 
-// Work that says nothing says how long it has been at it; when it ends nothing of that is
-// left, and quick work, or work whose errors go into a pipe, draws nothing.
+// Silent work shows how long it has been running, and erases that when it ends. Quick work, and
+// work whose errors go into a pipe, shows nothing.
 func TestLongWorkSaysThatItGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		term, _, stderr := onTerminal()
@@ -147,7 +147,7 @@ func TestPipesAreNoTerminals(t *testing.T) {
 	assert.Empty(t, err.String())
 }
 
-// A name or a trace must not be able to act upon the terminal.
+// Control sequences in names and traces must not reach the terminal.
 func TestHostileTextIsEscaped(t *testing.T) {
 	assert.Equal(t, `a\x1b[31mb\rc\td`, safetext.Lines("a\x1b[31mb\rc\td"))
 	assert.Equal(t, `\u009b2J \u202egpj.exe`, safetext.Lines("\u009b2J \u202egpj.exe"))
@@ -160,8 +160,8 @@ func TestHostileTextIsEscaped(t *testing.T) {
 	assert.Equal(t, "adkreplay: "+`\x1b]0;owned\a.jsonl: no such file or directory`+"\n", got.err)
 }
 
-// What could not be written once is not tried again: the rest without its
-// beginning would mislead.
+// After a failed write, nothing more is written:
+// the rest without its beginning would mislead.
 func TestOutputStopsAtTheFirstFailure(t *testing.T) {
 	failure := errors.New("gone")
 	var tries int

@@ -32,15 +32,15 @@ func TestParseVerify(t *testing.T) {
 	assert.EqualError(t, err, "argument 2 is empty: give a file or a folder, or no argument")
 }
 
-// embeddedTurns is how many traces are part of the command: those of the scenarios, and
+// embeddedTurns is the number of traces that are part of the command: those of the scenarios, and
 // those of the turns of sessions.
 func embeddedTurns() int {
 	_, traces := sessions.Recordings(embedded())
 	return len(traces)
 }
 
-// The embedded traces are those of all scenarios and sessions, and they are the same; so are
-// the journals.
+// The embedded traces are those of all scenarios and sessions, and all of them verify as the same;
+// so do the journals.
 func TestVerifyEmbedded(t *testing.T) {
 	got := adkreplay("verify", "--verbose")
 	lines := strings.Split(strings.TrimSpace(got.out), "\n")
@@ -82,8 +82,8 @@ func TestVerifyADivergence(t *testing.T) {
 ` + noUserCode + "\n1 trace, 25 crossings, 1 divergence\n", ""}, adkreplay("verify", path))
 }
 
-// Every trace has a verdict, whatever the others are; an unreadable one says its
-// file, its line and what is wrong there.
+// Every trace has a verdict, whatever the others have. For an unreadable one it names the file,
+// the line and the fault.
 func TestVerifyGoesOn(t *testing.T) {
 	cut, next, bad, changed, same, empty := truncated(t), ofNextVersion(t), malformed(t), changedByHand(t), good(t), t.TempDir()
 	packed := filepath.Join(t.TempDir(), "a.jsonl.gz")
@@ -110,15 +110,15 @@ func TestVerifyGoesOn(t *testing.T) {
 	assert.Equal(t, exitUnreadable, got.code)
 }
 
-// Where nothing ran at all, it is not said that no user code did.
+// If nothing ran at all, the output does not claim that no user code ran.
 func TestVerifyOfNothingReadable(t *testing.T) {
 	assert.Equal(t, outcome{exitUnreadable,
 		"unreadable nosuch.jsonl: no such file or directory\n1 trace could not be read\n1 trace, 0 crossings, 0 divergences\n", ""},
 		adkreplay("verify", "nosuch.jsonl"))
 }
 
-// A trace that diverges is read to its end: a file that somebody changed says
-// nothing of the engine.
+// A trace that diverges is still read to its end: a file that somebody changed proves nothing
+// about the engine.
 func TestVerifyReadsADivergentTraceToItsEnd(t *testing.T) {
 	content := edited(t, "hello", moreIterations)
 	cut := put(t, "cut.jsonl", content[:bytes.LastIndex(content, []byte(`{"end"`))])
@@ -129,7 +129,7 @@ func TestVerifyReadsADivergentTraceToItsEnd(t *testing.T) {
 	assert.Equal(t, "1 trace, 25 crossings, 1 divergence", last(1, got.out)[0])
 }
 
-// A well-formed file that tells no turn cannot be read as a trace of one.
+// A well-formed file without a turn cannot be read as the trace of one.
 func TestVerifyOfNoTurn(t *testing.T) {
 	path := put(t, "none.jsonl", edited(t, "hello", func(recorded *trace.Trace) { recorded.SetLines(recorded.Lines()[1:2]); recorded.Lines()[0].Call = 0 }))
 	got := adkreplay("verify", path)
@@ -157,7 +157,7 @@ func TestVerifyAFolder(t *testing.T) {
 	}
 }
 
-// document is what a program expects of verify --json.
+// document is the JSON that programs expect from verify --json.
 type document struct {
 	Traces []struct {
 		Trace      string
@@ -214,7 +214,7 @@ func TestVerifyJSON(t *testing.T) {
 	assert.Empty(t, d.Error)
 }
 
-// The names of the members are a promise to programs.
+// Programs rely on the names of the members.
 func TestVerifyJSONNames(t *testing.T) {
 	var raw struct{ Traces []map[string]any }
 	require.NoError(t, json.Unmarshal([]byte(adkreplay("verify", "--json", divergent(t), "nosuch.jsonl").out), &raw))
@@ -230,7 +230,7 @@ func TestVerifyJSONNames(t *testing.T) {
 		keys(raw.Traces[0]["divergence"].(map[string]any)))
 }
 
-// A program that asked for JSON gets it, whatever happens.
+// A program that asked for JSON gets JSON, whatever happens.
 func TestVerifyJSONOfFailures(t *testing.T) {
 	for _, args := range [][]string{
 		{"verify", "--json", "--fast"}, {"verify", "--fast", "--json"}, {"verify", "--json", ""},

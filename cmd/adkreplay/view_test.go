@@ -19,7 +19,7 @@ import (
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
-// view writes one file that stands alone, and says where.
+// view writes one self-contained file, and prints its name.
 func TestView(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "turn.html")
 	trace := put(t, "hello.jsonl", fixture(t, "hello"))
@@ -35,7 +35,7 @@ func TestView(t *testing.T) {
 	assert.Equal(t, outcome{out: string(written)}, o, "the page is all that is written")
 }
 
-// heldIn is what a page's element of an id holds.
+// heldIn returns the content of the element with this id in a page.
 func heldIn(t *testing.T, file, id string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -45,7 +45,7 @@ func heldIn(t *testing.T, file, id string) string {
 	return content
 }
 
-// What cannot be read is said, and is on the page; the page is written all the same.
+// A file that cannot be read is reported, and listed on the page; the page is written nevertheless.
 func TestViewOfWhatCannotBeRead(t *testing.T) {
 	folder := t.TempDir()
 	file := filepath.Join(folder, "turns.html")
@@ -60,7 +60,7 @@ func TestViewOfWhatCannotBeRead(t *testing.T) {
 	assert.FileExists(t, file)
 }
 
-// Where there is nothing to show the page of before stays.
+// If there is nothing to show, an earlier page stays as it is.
 func TestViewOfNothingWritesNothing(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "turn.html")
 	require.NoError(t, os.WriteFile(file, []byte("of before"), 0o600))
@@ -78,7 +78,7 @@ func TestViewOfNothingWritesNothing(t *testing.T) {
 	assert.Equal(t, "of before", string(kept))
 }
 
-// A page takes the place of no trace, and not that of a flag.
+// A page overwrites no trace, and a flag is not taken for its name.
 func TestViewRefuses(t *testing.T) {
 	trace := put(t, "hello.jsonl", fixture(t, "hello"))
 	for _, args := range [][]string{
@@ -99,8 +99,8 @@ func TestViewRefuses(t *testing.T) {
 	assert.Contains(t, o.err, "the page cannot be written")
 }
 
-// verify, merge and explore write a page of what they found beside what they print, and end
-// as they do without.
+// verify, merge and explore can write a page of their results in addition to their output, with
+// the same exit code as without.
 func TestPagesOfReports(t *testing.T) {
 	folder := t.TempDir()
 	file := func(name string) string { return filepath.Join(folder, name) }
@@ -121,7 +121,7 @@ func TestPagesOfReports(t *testing.T) {
 	}
 }
 
-// show --phases prints the phases, and goes with no flag that shows something else.
+// show --phases prints the phases, and cannot be combined with flags that show something else.
 func TestShowPhases(t *testing.T) {
 	trace := put(t, "hello.jsonl", fixture(t, "hello"))
 	o := adkreplay("show", "--phases", trace)
@@ -136,8 +136,8 @@ func TestShowPhases(t *testing.T) {
 	assert.Contains(t, o.out, "turn input")
 }
 
-// The page of an exploration holds the runs that violate something, by the names under which
-// its scripts look for them.
+// The page of an exploration holds the runs with violations, under the names by which its scripts
+// look for them.
 func TestExplorePageHoldsTheRuns(t *testing.T) {
 	hello, found := scenarios.Named("hello")
 	require.True(t, found)

@@ -16,10 +16,10 @@ import (
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 )
 
-// watchman is a command that watches, until a test ends it.
+// watchman is a running command that watches files, until a test ends it.
 type watchman struct {
 	t *testing.T
-	// a look is wanted, and is over with all that it led to
+	// a look is requested, and is over with everything that it led to
 	wanted, over chan bool
 	cancel       context.CancelFunc
 	ended        chan error
@@ -27,7 +27,7 @@ type watchman struct {
 	said         bytes.Buffer
 }
 
-// Write takes what the command says.
+// Write collects the output of the command.
 func (w *watchman) Write(text []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -45,7 +45,7 @@ func watching(t *testing.T, run func(ctx context.Context, term *terminal, betwee
 	return w
 }
 
-// pause says that a look is over, and waits until another one is wanted.
+// pause reports that a look is over, and waits until the next one is requested.
 func (w *watchman) pause(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():
@@ -60,8 +60,8 @@ func (w *watchman) pause(ctx context.Context) bool {
 	}
 }
 
-// look has the command look at the files, and gives what it said. Until the next look it looks
-// at nothing, so that what changes in between changes at once.
+// look makes the command look at the files, and returns its output. The command does not look
+// again before the next call, so that all changes in between appear at once.
 func (w *watchman) look() string {
 	w.t.Helper()
 	w.wanted <- true
@@ -76,21 +76,21 @@ func (w *watchman) look() string {
 	return w.said.String()
 }
 
-// interrupt ends the command, and gives its exit code.
+// interrupt ends the command, and returns its exit code.
 func (w *watchman) interrupt() int {
 	w.cancel()
 	return classified(<-w.ended).code
 }
 
-// written writes a trace at a time of its own: clocks of files may be coarse.
+// written writes a trace with its own modification time, since clocks of file systems may be coarse.
 func written(t *testing.T, path string, content []byte, at int) {
 	require.NoError(t, os.WriteFile(path, content, 0o644))
 	when := time.Date(2025, 1, 1, 0, 0, at, 0, time.UTC)
 	require.NoError(t, os.Chtimes(path, when, when))
 }
 
-// Of a folder that is watched what changes is verified again, and nothing else; the code in the
-// end is that of what is there then.
+// If a folder is watched, only changed files are verified again. The exit code is that of the
+// folder's last state.
 func TestVerifyWatches(t *testing.T) {
 	folder := t.TempDir()
 	hello := tracetest.FixtureNamed(t, "hello").Bytes
@@ -127,7 +127,7 @@ func TestVerifyWatches(t *testing.T) {
 	assert.Zero(t, w.interrupt())
 }
 
-// The last code counts.
+// The exit code is that of the last look.
 func TestWatchEndsWithTheLastCode(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "turn.jsonl")
 	hello := tracetest.FixtureNamed(t, "hello").Bytes
@@ -141,7 +141,7 @@ func TestWatchEndsWithTheLastCode(t *testing.T) {
 	assert.Equal(t, exitUnreadable, w.interrupt())
 }
 
-// What is broken off before it was done once has no code of its own.
+// An interruption before the first look has ended has no exit code of its own.
 func TestWatchIsInterruptedAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "turn.jsonl")
 	written(t, path, tracetest.FixtureNamed(t, "hello").Bytes, 0)
@@ -151,8 +151,8 @@ func TestWatchIsInterruptedAtOnce(t *testing.T) {
 	assert.Equal(t, exitInternal, classified(err).code)
 }
 
-// A page is written again when its traces change, has browsers load it again until the watch
-// ends, and not after that.
+// A page is written again when its traces change. It makes browsers reload it until the watch
+// ends, and not afterwards.
 func TestViewWatches(t *testing.T) {
 	folder := t.TempDir()
 	file, html := filepath.Join(folder, "turn.jsonl"), filepath.Join(folder, "page.html")
@@ -185,7 +185,7 @@ func TestWatchRefuses(t *testing.T) {
 	})
 }
 
-// A journal that changes is played again, with the traces of its turns that did not.
+// A journal that changes is verified again, together with the unchanged traces of its turns.
 func TestVerifyWatchesSessions(t *testing.T) {
 	folder := recordedSession(t, "notes-grow")
 	journal := filepath.Join(folder, "host.journal.jsonl")

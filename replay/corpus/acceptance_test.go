@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is expected is changed by a person with a reason: not in CI, whatever the
-// reason, and not without one.
+// Only a person with a reason changes what is expected: NewAcceptance refuses in CI, whatever the
+// reason, and refuses an empty reason.
 func TestNewAcceptanceRefuses(t *testing.T) {
 	day := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 	for _, c := range []struct{ ci, reason, says string }{
@@ -36,7 +36,7 @@ func TestNewAcceptanceRefuses(t *testing.T) {
 	}
 }
 
-// The reason quotes the trace, so it is as private as the trace, also where it was not.
+// The file with the reasons quotes the trace, so it gets the same permissions, even if it had wider ones before.
 func TestTheReasonIsAsPrivateAsTheTrace(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "turn.jsonl")
 	a, err := NewAcceptance("Politeness.", time.Now(), func(string) string { return "" })

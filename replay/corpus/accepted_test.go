@@ -19,7 +19,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
-// otherwise are files with the same divergence.
+// otherwise makes files that all have the same divergence.
 func otherwise(t *testing.T, names ...string) (files []string) {
 	t.Helper()
 	content, err := fixtures.Traces.ReadFile("hello.jsonl")
@@ -54,8 +54,8 @@ func meant(t *testing.T) *corpus.Acceptance {
 	return a
 }
 
-// What was accepted meanwhile, or written anew, was not shown to who accepts now. What go test
-// keeps of it is of what it verified too.
+// If a file was accepted or rewritten after the report, Accept refuses it, as its current content
+// was not shown. The content that go test remembers is the content that it verified.
 func TestAcceptedIsWhatWasShown(t *testing.T) {
 	file := otherwise(t, "a.jsonl")[0]
 	one, another := otherReport(t, file), otherReport(t, file)
@@ -75,11 +75,11 @@ func TestAcceptedIsWhatWasShown(t *testing.T) {
 	assert.Equal(t, string(reason), string(after), "a reason is of one change")
 }
 
-// Of several who accept the same at once one does, and one reason is kept.
+// If several callers accept the same change concurrently, one of them succeeds, and one reason is kept.
 func TestOneAcceptsAtATime(t *testing.T) {
 	for range 30 {
 		file := otherwise(t, "a.jsonl")[0]
-		var reports [4]*corpus.Report // before anybody accepts
+		var reports [4]*corpus.Report // before any of them accepts
 		for i := range reports {
 			reports[i] = otherReport(t, file)
 		}
@@ -103,7 +103,7 @@ func TestOneAcceptsAtATime(t *testing.T) {
 	}
 }
 
-// A panic refuses one trace, and the others go on.
+// A panic refuses one trace, and the other traces are accepted.
 func TestAPanicRefusesOneTrace(t *testing.T) {
 	files := otherwise(t, "a.jsonl", "b.jsonl")
 	report := otherReport(t, files...)

@@ -23,8 +23,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
-// atWork is a corpus of turns, of which two come to the tool, with today's agent, whose prompt is
-// another and whose tool says this.
+// atWork is a corpus of turns, of which two call the tool. Today's agent has another prompt, and
+// its tool returns the text weather.
 func atWork(t *testing.T, weather string) (sources []corpus.Source, live func(name string) replay.Live) {
 	t.Helper()
 	home := t.TempDir()
@@ -45,9 +45,9 @@ func atWork(t *testing.T, weather string) (sources []corpus.Source, live func(na
 	}
 }
 
-// A tool that answers otherwise is named beside a prompt that has changed in all traces, though
-// the trace that is shown does not come to the tool: in the report, in what waits for a review,
-// where it is no part of the change that hits the others, and in the reason of who accepts it.
+// All traces have a changed prompt; in two of them the tool's answer has changed as well. The changed
+// answer is named beside the prompt although the trace shown does not call the tool: in the report, in
+// the pending review (but not as part of the change of the other traces), and in the recorded reason.
 func TestWhatDiffersOnItsOwnIsSaidOfAllTraces(t *testing.T) {
 	thorough.Long(t)
 	sources, live := atWork(t, "snow")
@@ -87,7 +87,7 @@ func TestWhatDiffersOnItsOwnIsSaidOfAllTraces(t *testing.T) {
 	assert.Contains(t, string(reason), "besides, on its own: changed result in tool/weather\n")
 }
 
-// Where nothing differs on its own nothing is said of it.
+// If nothing differs independently of the cause, the report names nothing apart.
 func TestWhatFollowsIsNotOnItsOwn(t *testing.T) {
 	sources, live := atWork(t, "rain")
 	report, err := corpus.Verify(t.Context(), sources, live)
@@ -97,19 +97,19 @@ func TestWhatFollowsIsNotOnItsOwn(t *testing.T) {
 	assert.NotContains(t, report.String(), "on their own:")
 }
 
-// How the turns of the traces end is counted, those of which nobody knows it too.
+// The report counts how the turns of the traces end, including those whose end is unknown.
 func TestEndsAreCounted(t *testing.T) {
 	assert.Equal(t, "in another state in 2 traces, nobody knows how in 1 trace", corpus.EndsOf("in another state", "", "in another state"))
 	assert.Empty(t, corpus.EndsOf("as recorded", "as recorded"))
 }
 
-// What is done before it is allowed is done in some traces for the first time: where nobody had
-// allowed it. That is said beside the order, which is all that differs in the others.
+// The agent now does something before it is allowed to. In some traces it was never allowed, so there it is done
+// for the first time. The report says so beside the order, which is the only difference in the other traces.
 func TestWhatIsAskedForTheFirstTimeIsSaid(t *testing.T) {
 	agent := func(city string, payFirst bool) livetest.ExecutorFunc {
 		return func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 			allow := func() (bool, error) {
-				_, err := dc.Memories().Fetch(ctx) // what was allowed
+				_, err := dc.Memories().Fetch(ctx) // the operation that needed the approval
 				return city != "Rome" && city != "Lima", err
 			}
 			pay := func() error {
@@ -147,7 +147,7 @@ func TestWhatIsAskedForTheFirstTimeIsSaid(t *testing.T) {
 	assert.Contains(t, strings.Join(strings.Fields(c.String()), " "), "besides, on their own: unanswered in executor/model: ask payments, at crossing ")
 }
 
-// A trace that waits for a review shows its own divergence, and besides that only what is not it.
+// A trace that waits for a review shows its own divergence, and apart from it only other changes.
 func TestWhatIsReviewedIsNotBesidesItself(t *testing.T) {
 	sources, live := atWork(t, "snow")
 	at := slices.IndexFunc(sources, func(s corpus.Source) bool { return filepath.Base(s.Name) == "Rome.jsonl" })
@@ -171,8 +171,8 @@ func TestWhatIsReviewedIsNotBesidesItself(t *testing.T) {
 	assert.NotContains(t, pending[0].Shown, "in 1 trace", "it is known which that is")
 }
 
-// Live code is run a second time by an agent that is made anew: one that remembers what its first
-// run has asked would seem to do something else each time.
+// If live code is run a second time, the agent is built anew: an agent that remembers the asks of
+// its first run would seem nondeterministic.
 func TestASecondRunIsOfANewAgent(t *testing.T) {
 	agent := func(said string) livetest.ExecutorFunc {
 		remembers := map[string]string{}

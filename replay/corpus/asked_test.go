@@ -19,7 +19,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
-// fetch is the helper that an agent makes all its requests with.
+// fetch is the helper that makes all requests of an agent.
 func fetch(ctx context.Context, method, url string) error {
 	req, err := http.NewRequestWithContext(ctx, method, url, nil)
 	if err != nil {
@@ -32,7 +32,7 @@ func fetch(ctx context.Context, method, url string) error {
 	return err
 }
 
-// ordering is an agent that looks an order up, and cancels it.
+// ordering is an agent that looks an order up, and may cancel it.
 func ordering(server, order string, cancels bool) adk.Config {
 	return adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		if err := fetch(ctx, http.MethodGet, server+"/orders/"+order); err != nil {
@@ -47,8 +47,8 @@ func ordering(server, order string, cancels bool) adk.Config {
 	}}}
 }
 
-// A headline names what was asked for over HTTP, of which hosts have much; what traces differ
-// in is data, and the cause is one. Its mark stands in the step, and not in the helper.
+// A headline names the HTTP request, since one host serves many. Where the traces differ in the request,
+// that is data, and the cause is the same. The mark stands at the agent's step, not in the helper.
 func TestWhatIsAskedOverHTTPIsNamed(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()

@@ -25,8 +25,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
-// changed verifies a corpus of turns, of which those of each agent are replayed
-// with that agent's code, and gives the causes.
+// changed verifies a corpus of turns, replays those of each agent with that agent's code, and
+// returns the report with its causes.
 func changed(t *testing.T, agents ...livetest.Agent) *corpus.Report {
 	var sources []corpus.Source
 	lives := map[string]replay.Live{}
@@ -42,8 +42,8 @@ func changed(t *testing.T, agents ...livetest.Agent) *corpus.Report {
 	return report
 }
 
-// A panic is one cause, whatever it says in each trace: the line that panics tells it, and the
-// headline says the whole of the first, without what stands for a number.
+// Panics at the same line are one cause, whatever their messages say in each trace. The headline
+// quotes the first message in full, with no placeholder for its numbers.
 func TestAPanicIsOneCause(t *testing.T) {
 	panics := func(city string) string { return string([]byte("ab")[len(city)]) }
 	report := changed(t, livetest.Agent{Replaced: panics})
@@ -60,8 +60,8 @@ func TestAPanicIsOneCause(t *testing.T) {
 	assert.Equal(t, report.String(), read.String())
 }
 
-// One change is one cause, whatever is another in every trace: the city, the
-// numbers, the ids.
+// One change is one cause, whatever differs from
+// trace to trace: the city, the numbers, the ids.
 func TestOneChangeIsOneCause(t *testing.T) {
 	n := len(cities)
 	for want, a := range map[string]livetest.Agent{
@@ -85,8 +85,8 @@ func TestOneChangeIsOneCause(t *testing.T) {
 	}
 }
 
-// A text that is in capitals now is one change, whatever it says; so is an id that is made in
-// another way, and one that a name goes on with.
+// A text that is now in capitals is one change, whatever the text is. So is an id that is made in
+// another way, and an id with a name appended.
 func TestOneChangeOfLettersOrIDsIsOneCause(t *testing.T) {
 	quote := func(wrap func(i int, city string) string) *corpus.Report {
 		var sources []corpus.Source
@@ -125,8 +125,8 @@ func TestOneChangeOfLettersOrIDsIsOneCause(t *testing.T) {
 	assert.Len(t, letters.Causes, 2, "%q", livetest.Texts(letters))
 }
 
-// Who tries once alone pauses in no trace, and what is returned in the place of the pause is an
-// error where the second try had none: what was answered is data.
+// An agent that now tries only once makes no pause, and returns an error instead. The recorded
+// second try succeeded in one trace and failed in another; its answer is data, and the cause is one.
 func TestGivingUpIsOneCause(t *testing.T) {
 	forecast := func(tries, failures int) livetest.ExecutorFunc {
 		asked := 0
@@ -155,7 +155,7 @@ func TestGivingUpIsOneCause(t *testing.T) {
 		var recorded bytes.Buffer
 		runner, err := adk.NewRunner(fakes.Deterministic(adk.Config{Executor: adk.Executor{Name: "model", Run: forecast(2, failures)}, Storage: fakes.NoOpStorage()}, replay.Record(&recorded)))
 		require.NoError(t, err)
-		_ = runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "You are brief."}) // what came of it is in the trace
+		_ = runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "You are brief."}) // the trace holds the outcome
 		sources = append(sources, livetest.Source(name, recorded.Bytes()))
 	}
 	report, err := corpus.Verify(t.Context(), sources, func(string) replay.Live { return replay.LiveExecutor(forecast(1, 0)) })
@@ -165,8 +165,8 @@ func TestGivingUpIsOneCause(t *testing.T) {
 	assert.Equal(t, replay.Missing, report.Causes[0].First.Divergence.Class, "the headline and what is told below it are of one trace")
 }
 
-// An error that is new shows wherever somebody waits, in each trace at another place: that is one
-// cause. One that anybody may have made is one of each place.
+// A new error shows wherever a goroutine waits, so at another place in each trace, and is one
+// cause. A generic error, which any code may have made, is one cause for each place.
 func TestOneNewErrorIsOneCause(t *testing.T) {
 	agent := func(early bool, cause error, probe adk.Probe) adk.Config {
 		sleep := func(ctx context.Context, sleep func(context.Context, time.Duration) error) error {
@@ -234,8 +234,8 @@ func TestTwoChangesAreTwoCauses(t *testing.T) {
 	require.Equal(t, len(agents), len(livetest.Texts(report)), strings.Join(livetest.Texts(report), "\n"))
 }
 
-// What today's code makes of a trace's own data is one cause, however often each
-// piece of data is in the corpus.
+// What today's code derives from the data of a trace is one cause, however often each value occurs
+// in the corpus.
 func TestDataIsNotPartOfACause(t *testing.T) {
 	weather := func(answer func(city string) (string, error)) []string {
 		init := fakes.NewTool("weather", "Tells the weather in a city.", "rain").Init
@@ -269,8 +269,8 @@ func TestDataIsNotPartOfACause(t *testing.T) {
 		}))
 }
 
-// Where one error came in the place of whatever was recorded, that is one cause: a
-// result and other errors that are gone, and what made those up, follow from it.
+// If one error took the place of various recorded outcomes, that is one cause: the missing results
+// and errors, and the records made from them, follow from it.
 func TestOneErrorIsOneCause(t *testing.T) {
 	errClosed := errors.New("the service is closed")
 	tool := func(answer func(city string) (string, error)) *adk.Tool {
@@ -338,8 +338,8 @@ func TestOneErrorIsOneCause(t *testing.T) {
 		}), "a word of an error is told as a word")
 }
 
-// A trace with two changes is hit by both causes, as long as there is one without
-// the other.
+// A trace with two changes is listed under both causes, provided that other traces have one
+// without the other.
 func TestATraceMayBeHitByTwoCauses(t *testing.T) {
 	var sources []corpus.Source
 	for _, city := range cities {
@@ -368,7 +368,7 @@ func TestATraceMayBeHitByTwoCauses(t *testing.T) {
 	assert.Equal(t, []string{"8 changed input in run: " + prompt}, verify(func(string) bool { return false }))
 }
 
-// Of one crossing whose times are others, one of them in some traces alone, the clock is one cause.
+// If several times at one crossing differ, one of them only in some traces, the clock is one cause.
 func TestTimesOfACrossingAreOneCause(t *testing.T) {
 	storing := func(created, updated time.Duration) livetest.ExecutorFunc {
 		return func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -399,7 +399,7 @@ func TestTimesOfACrossingAreOneCause(t *testing.T) {
 	assert.Equal(t, want, verify(3*time.Second))
 }
 
-// A member that has another name and holds what it held is told by its two names.
+// A renamed member that keeps its value is reported by its two names.
 func TestRenamedMember(t *testing.T) {
 	schema := func(members string) *adk.Tool {
 		tool := fakes.NewTool("weather", "Tells the weather in a city.", "rain")
@@ -428,7 +428,7 @@ func TestRenamedMember(t *testing.T) {
 	assert.Equal(t, []string{properties + `.nights: now with "type number"`}, causes(`{"days":{"type":"number"},"nights":{"type":"number"}}`), "both are there")
 }
 
-// Two traces are enough for two causes, and one for one.
+// Two traces suffice for two causes, and one trace for one.
 func TestSingleTracesStayApart(t *testing.T) {
 	d := func(want, got string) *replay.Divergence {
 		return &replay.Divergence{Class: replay.ChangedInput, Seam: "executor/model#0", Evidence: &replay.Evidence{Recorded: &adk.Crossing{Kind: adk.KindReportMessage, Name: "m1", Text: "x"}},
@@ -453,8 +453,8 @@ func TestSingleTracesStayApart(t *testing.T) {
 	}
 }
 
-// The values of a change that is another in each trace are listed, and of long ones that there are
-// some.
+// If the change of a value differs in each trace, the report lists the values; of long values it
+// only says that they differ.
 func TestValuesOfEachTrace(t *testing.T) {
 	text := func(pairs ...string) string {
 		r := &corpus.Report{}
@@ -477,8 +477,8 @@ func TestValuesOfEachTrace(t *testing.T) {
 	assert.Equal(t, "another ‹number›, as 1 → 2, 3 → 4, 5 → 6", text("1", "2", "3", "4", "5", "6", "7", "8"))
 }
 
-// Where other words of each trace took the place of others, in several places of one, some of them
-// are said.
+// If each trace has other replaced words, at several places of one text, the report quotes some of
+// them.
 func TestValuesOfTheTracesThemselves(t *testing.T) {
 	r := &corpus.Report{}
 	for i := range 3 {
@@ -499,8 +499,8 @@ func TestValuesOfTheTracesThemselves(t *testing.T) {
 	assert.Equal(t, `changed input in executor/agent: ask model, request.messages[].tool_call_id: another text, as "call0_1" → "call0_0", "call0_2" → "call0_0", "call1_1" → "call1_0"`, causes[0].Text)
 }
 
-// What one line of code does otherwise is one cause, in however many tools it is: another line, or
-// another change, is another.
+// A change in one line of code is one cause, whichever tools call it. Another line, or another
+// change, is another cause.
 func TestOneLineIsOneCause(t *testing.T) {
 	causes := func(places ...string) (all []string) {
 		r := &corpus.Report{}
@@ -527,7 +527,7 @@ func TestOneLineIsOneCause(t *testing.T) {
 	assert.Len(t, causes("buy  red", "sell  red"), 2, "where no line is known")
 }
 
-// How often an ask is made once more is other in each trace, and the change is one.
+// The number of additional retries differs in each trace, but the change is one.
 func TestAsksOnceMoreAreOneCause(t *testing.T) {
 	d := func(fields ...compare.FieldDiff) *replay.Divergence {
 		return &replay.Divergence{Class: replay.Unanswered, Seam: "tool/forecast", Fields: fields,
@@ -535,12 +535,12 @@ func TestAsksOnceMoreAreOneCause(t *testing.T) {
 	}
 	often := compare.FieldDiff{Field: "asked 3 times", Want: "an answer", Got: "none"}
 	assert.Equal(t, 1, corpus.CountCauses([]*replay.Divergence{d(), d(often)}))
-	other := d(often) // what it is, and not how often, tells it from what was recorded there
+	other := d(often) // what it is, and not how often, distinguishes it from the recorded ask
 	other.Evidence.Recorded = &adk.Crossing{Kind: adk.KindAsk, Phase: adk.Begin, Name: "alerts", JSON: []byte(`{"city":"Oslo"}`)}
 	assert.Equal(t, "unanswered in tool/forecast: ask forecasts", corpus.CauseOf(other).String())
 }
 
-// Of an error that came of an ask beside the call the headline says so: what it wraps does not.
+// If an error comes from an ask concurrent with the call, the headline says so, since the wrapped error does not.
 func TestAnErrorOfAnAskBesideTheCallSaysSo(t *testing.T) {
 	for _, refused := range [][]string{nil, {"shop"}} {
 		d := &replay.Divergence{Class: replay.ChangedError, Seam: "executor/desk", Refused: refused,
@@ -551,8 +551,8 @@ func TestAnErrorOfAnAskBesideTheCallSaysSo(t *testing.T) {
 	}
 }
 
-// Values that have changed their places among the elements of a list are exchanged, and of no trace in
-// words; two others are not.
+// Values that swapped their places among the elements of a list are reported as exchanged, and are
+// not quoted from one trace; two different values are not exchanged.
 func TestExchangedValues(t *testing.T) {
 	d := func(results ...string) *replay.Divergence {
 		d := &replay.Divergence{Class: replay.ChangedInput, Seam: "executor/trips", Evidence: &replay.Evidence{Recorded: &adk.Crossing{Kind: adk.KindAsk, Name: "model"}}}
@@ -574,8 +574,8 @@ func TestExchangedValues(t *testing.T) {
 	assert.NotContains(t, corpus.CauseOf(d("a", "Rome: 90→Bonn: 60")).String(), "exchanged")
 }
 
-// What one line computes otherwise is one cause, whatever stands beside it: in a result, and at one
-// line. What somebody says is not computed.
+// What one line computes differently is one cause, whatever surrounds it: in a result, and at the
+// line itself. What a person or model says is not computed.
 func TestWhatALineComputesIsOneCause(t *testing.T) {
 	d := func(class replay.Class, place, want, got string) *replay.Divergence {
 		return &replay.Divergence{Class: class, Seam: "tool/convert", Place: place, Evidence: &replay.Evidence{Recorded: &adk.Crossing{Kind: adk.KindReturn}},
@@ -601,8 +601,8 @@ func TestWhatALineComputesIsOneCause(t *testing.T) {
 	}
 }
 
-// Of records that are no longer added, those that are kept stand in nobody's place, and the
-// headline says what is missing once.
+// If records are no longer added, the remaining ones are not taken for replacements, and the
+// headline names what is missing once.
 func TestFewerOfTheSame(t *testing.T) {
 	history := func(keep, most int) adk.Config {
 		return adk.Config{Storage: fakes.NoOpStorage(), TurnInput: []adk.TurnMiddleware{{Name: "history", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
@@ -641,7 +641,7 @@ func TestFewerOfTheSame(t *testing.T) {
 	}
 }
 
-// Without an iteration the seams of all traces are one.
+// Seams are compared without their iteration, so that they are the same in all traces.
 func TestIterationsAreNotPartOfACause(t *testing.T) {
 	stash := func(class replay.Class, i int, path string) *replay.Divergence {
 		return &replay.Divergence{Class: class, Crossing: 10 + i, Seam: fmt.Sprint("dispatch-input/cap#", i),
@@ -658,7 +658,7 @@ func TestIterationsAreNotPartOfACause(t *testing.T) {
 	assert.Equal(t, 2, corpus.CountCauses(all))
 }
 
-// A state tells what is seen, and the first place where it is seen is no cause.
+// A divergence of a state is grouped by what the state shows; the place where it first shows is not part of the cause.
 func TestStatesGroupByWhatTheyShow(t *testing.T) {
 	d := func(seam string, fields ...compare.FieldDiff) *replay.Divergence {
 		return &replay.Divergence{Class: replay.ChangedState, Seam: seam, Fields: fields,
@@ -673,8 +673,8 @@ func TestStatesGroupByWhatTheyShow(t *testing.T) {
 	assert.Equal(t, 3, corpus.CountCauses(all))
 }
 
-// What is told of a cause comes of the crossings and the fields, and never of a line
-// about them: reports say as much in any words.
+// The text of a cause is derived from crossings and fields, never from a printed line about them,
+// which may be worded in any way.
 func TestCausesDoNotComeOfLines(t *testing.T) {
 	for i, a := range []livetest.Agent{{Hello: "Hi"}, {Mood: true}, {Quiet: true}, {Unit: "kelvin"}, {Fails: true}} {
 		recorded := recordTurn(t, "Oslo", livetest.Agent{}.Of("Oslo"))
@@ -687,8 +687,8 @@ func TestCausesDoNotComeOfLines(t *testing.T) {
 	}
 }
 
-// A report that was written and read again has the same causes, in the same words, as it
-// had before, though it holds no crossing any more.
+// A report that was written and read back has the same causes in the same words, though it no
+// longer holds any crossings.
 func TestCausesOfAReportThatWasRead(t *testing.T) {
 	for _, report := range []*corpus.Report{
 		changed(t, livetest.Agent{Hello: "Hi"}, livetest.Agent{Mood: true}, livetest.Agent{Fails: true}, livetest.Agent{Quiet: true}),
@@ -702,7 +702,7 @@ func TestCausesOfAReportThatWasRead(t *testing.T) {
 	}
 }
 
-// The order in which traces come decides who is first, and nothing else.
+// The order of the traces decides which trace is listed first, and nothing else.
 func TestCausesDoNotDependOnTheOrder(t *testing.T) {
 	report := changed(t, livetest.Agent{Hello: "Hi"}, livetest.Agent{Mood: true}, livetest.Agent{Replaced: strings.ToUpper})
 	want := livetest.Texts(report)
@@ -714,7 +714,7 @@ func TestCausesDoNotDependOnTheOrder(t *testing.T) {
 	assert.Equal(t, want, got)
 }
 
-// A value that is said whole is not said in pieces as well.
+// A value that is quoted in full is not quoted in pieces as well.
 func TestACauseSaysAValueOnce(t *testing.T) {
 	c := corpus.Cause{Class: replay.ChangedResult, Seam: "tool/list", Kind: "returns", Changes: []corpus.Change{
 		{Field: "result.text", Removed: "(", Added: "status="},
@@ -733,7 +733,7 @@ func TestACauseSaysAValueOnce(t *testing.T) {
 	assert.Equal(t, `changed input in run: tool: now with "search_runbooks"; tool: without "runbook"; tool: without "pager"`, renamed.String())
 }
 
-// An error is said as one, whether it is new or gone, and with what it came in the place of.
+// An error is named as an error, whether it is new or gone, together with what it replaced or what replaced it.
 func TestCausesSayErrors(t *testing.T) {
 	const nothing = "nothing"
 	came := &adk.Crossing{Kind: adk.KindReturn, Seam: adk.Seam{Label: adk.LabelExecutor, Name: "model"}}
@@ -751,7 +751,7 @@ func TestCausesSayErrors(t *testing.T) {
 	assert.Equal(t, `error in tool/list: returns, err: "404" → "500"`, other.String())
 }
 
-// Of an error of the same words the cause is what it does not wrap any more, and not the words.
+// If an error has the same words but no longer wraps another error, the cause is the wrapped error, not the words.
 func TestAnErrorOfTheSameWordsIsToldByWhatItWraps(t *testing.T) {
 	failing := func(err error) livetest.ExecutorFunc {
 		return func(context.Context, *adk.DispatchContext, *adk.Helpers) error { return err }

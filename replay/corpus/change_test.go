@@ -15,8 +15,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// The pieces, put in the place of those that they took the place of, make the
-// other text: nothing differs outside of them, and they are in order.
+// Replacing the old pieces by the new ones turns one text into the other: nothing differs outside
+// of the hunks, and they are in order.
 func TestHunksMakeTheOtherText(t *testing.T) {
 	words := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", "d", ","}), 0, 12)
 	rapid.Check(t, func(t *rapid.T) {
@@ -38,8 +38,8 @@ func TestHunksMakeTheOtherText(t *testing.T) {
 	})
 }
 
-// Which member elements of a list have not any more, or have now, is one change whatever it says
-// in each of them; anywhere else what it says is told.
+// Members that the elements of a list gained or lost are one change, whatever their values.
+// Everywhere else the values are reported.
 func TestMembersOfElements(t *testing.T) {
 	assert.Equal(t, []Change{{Field: "f.messages[].call", Removed: maskData}, {Field: "f.messages[].call", Removed: maskData}},
 		changesOf(`{"messages":[{"call":"a","n":1},{"call":"b","n":2}]}`, `{"messages":[{"n":1},{"n":2}]}`))
@@ -50,8 +50,8 @@ func TestMembersOfElements(t *testing.T) {
 	assert.Equal(t, "f.messages[].call: new", Change{Field: "f.messages[].call", Added: maskData}.String())
 }
 
-// Words that only changed places are one change, whatever they are: alone, or with what they were
-// said with. Those that stand with others now are told.
+// Words that only changed places are one change, whatever they are, alone or with the words around
+// them. Words that now have other neighbours are reported.
 func TestWordsInAnotherOrder(t *testing.T) {
 	assert.Equal(t, []Change{{Field: "f[]"}}, changesOf(`"latency 2, errors 3"`, `"errors 3, latency 2"`))
 	assert.Equal(t, "f: in another order", Change{Field: "f[]"}.String())
@@ -78,7 +78,7 @@ func changesOf(want, got string) []Change {
 	return valueChanges(replay.FieldDiff{Field: "f", Want: want, Got: got})
 }
 
-// Whatever the values are, comparing them ends, and says something exactly where
+// FuzzValueChanges compares any two values: the comparison ends, and reports something exactly if
 // they differ.
 func FuzzValueChanges(f *testing.F) {
 	for _, seed := range [][2]string{
@@ -104,7 +104,7 @@ func FuzzValueChanges(f *testing.F) {
 	})
 }
 
-// Of long texts no more is looked at than what differs, and the words beside it.
+// Of long texts only the differing part and the words next to it are examined.
 func TestWindow(t *testing.T) {
 	long := strings.Repeat("many wörds ", 50_000)
 	want, got := window(long+"Hello there, "+long, long+"Hi there, "+long)
@@ -120,7 +120,7 @@ func TestWindow(t *testing.T) {
 		textChanges("f", long+"Hello there, "+long, long+"Hi there, "+long))
 }
 
-// What differs in every trace is masked, and nothing else.
+// Only what differs in every trace is masked.
 func TestTokens(t *testing.T) {
 	for text, want := range map[string]string{
 		"order 1234 of 2025-01-02T10:00:00Z":                    "order ‹number› of ‹time›",
@@ -137,8 +137,8 @@ func TestTokens(t *testing.T) {
 	assert.NotEqual(t, piece(tokensOf(long+"a")), piece(tokensOf(long+"b")), "two long pieces stay apart")
 }
 
-// Members of one list that moved are told as moved, and one that is new hides
-// none behind it.
+// Members that moved within a list are reported as moved, and a new member does not hide the
+// changes after it.
 func TestListChanges(t *testing.T) {
 	assert.Equal(t, []Change{{Field: "f[]"}}, changesOf(`["a","b"]`, `["b","a"]`))
 	assert.Equal(t, "f: in another order", Change{Field: "f[]"}.String())
@@ -152,8 +152,8 @@ func TestListChanges(t *testing.T) {
 	assert.Equal(t, []string{"f[].a", "f[].b"}, fields(changesOf(`[{"a":1,"b":2}]`, `[{"a":2,"b":3}]`)))
 }
 
-// A call that ended early is told by how it ended, and not by the operation that it
-// did not come to, with which nothing is wrong.
+// A call that ended early is described by how it ended, not by the operation that it did not
+// reach, which is not at fault.
 func TestCauseOfACallThatEnded(t *testing.T) {
 	load := adk.Seam{Label: adk.LabelTurnInput, Name: "load"}
 	d := &replay.Divergence{Class: replay.ChangedError, Seam: load.String(),

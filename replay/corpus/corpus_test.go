@@ -50,7 +50,7 @@ func recordWith(t testing.TB, city string, run livetest.ExecutorFunc, weather *a
 	return trace.Bytes()
 }
 
-// cities are what is another in every trace of a corpus.
+// cities are the data that differs from trace to trace in a corpus.
 var cities = []string{"Oslo", "Bergen", "New York", "Rome", "Paris", "Lima", "Quito", "Bern"}
 
 // embedded are the traces of all scenarios.
@@ -60,12 +60,12 @@ func embedded(t testing.TB) []corpus.Source {
 	return sources
 }
 
-// inBroken is how many traces of broken diverge, and how many cannot be read.
+// inBroken returns how many traces of broken diverge, and how many cannot be read.
 func inBroken(sources []corpus.Source) (divergent, unreadable int) {
 	return (len(sources) + 2) / 4, (len(sources) + 1) / 4
 }
 
-// broken are the embedded traces with some that diverge or cannot be read.
+// broken returns the embedded traces, some of which diverge or cannot be read.
 func broken(t *testing.T) []corpus.Source {
 	sources := embedded(t)
 	for i, f := range tracetest.AllFixtures(t) {
@@ -79,7 +79,7 @@ func broken(t *testing.T) []corpus.Source {
 	return sources
 }
 
-// asJSON is a report as programs read it.
+// asJSON is a report in the form that programs read.
 func asJSON(t testing.TB, r *corpus.Report) string {
 	var out strings.Builder
 	require.NoError(t, r.WriteJSON(&out))
@@ -103,7 +103,7 @@ func TestVerifyAllEmbedded(t *testing.T) {
 	assert.False(t, report.UserCode)
 }
 
-// Whatever runs at once, the report is the same, and Each hears in order.
+// The report is the same at any parallelism, and Each is called in order.
 func TestVerifyAllIsTheSameAtAnyParallelism(t *testing.T) {
 	sources := broken(t)
 	var want string
@@ -126,8 +126,8 @@ func TestVerifyAllIsTheSameAtAnyParallelism(t *testing.T) {
 	}
 }
 
-// No more sources are open at once than are replayed, and every one is closed:
-// neither files nor memory grow with the corpus.
+// Only the sources that are being replayed are open, and every one is closed. Open files and
+// memory do not grow with the corpus.
 func TestVerifyAllHoldsNoMoreThanItWorksOn(t *testing.T) {
 	const parallel = 3
 	var open, most, closed atomic.Int64
@@ -155,8 +155,8 @@ type closer struct {
 
 func (c closer) Close() error { c.close(); return nil }
 
-// What stays of a trace that is the same is its line in the report: ten times
-// the traces, of ten times the size, leave only ten times the lines.
+// A trace that is the same leaves only its line in the report: ten times the traces, each of ten
+// times the size, take only ten times the memory for lines.
 func TestVerifyAllKeepsNoTraces(t *testing.T) {
 	kept := func(traces, deltas int) int64 {
 		stream := recordTurn(t, "Oslo", func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -180,11 +180,11 @@ func TestVerifyAllKeepsNoTraces(t *testing.T) {
 		runtime.KeepAlive(sources)
 		return held
 	}
-	kept(10, 10) // what is made once is made
+	kept(10, 10) // a first run, for what is allocated only once
 	assert.Less(t, kept(300, 200), int64(300*1000), "more than a kilobyte stayed of each trace")
 }
 
-// A divergence keeps no long value, however long it was.
+// A divergence keeps no long value in full.
 func TestVerifyAllCutsLongValues(t *testing.T) {
 	thorough.Long(t)
 	t.Parallel()
@@ -205,12 +205,12 @@ func TestVerifyAllCutsLongValues(t *testing.T) {
 	assert.Contains(t, report.Traces[0].Divergence.Fields[0].Want, "bytes)")
 }
 
-// live makes one executor the live one of every trace.
+// live uses one executor as the live one for every trace.
 func live(run livetest.ExecutorFunc) func(string) replay.Live {
 	return func(string) replay.Live { return replay.LiveExecutor(run) }
 }
 
-// The live seams are those of each trace, by its name.
+// Live seams are requested for each trace by its name.
 func TestVerifyAllAsksForLiveSeamsByName(t *testing.T) {
 	var sources []corpus.Source
 	for _, city := range cities {
@@ -245,8 +245,8 @@ func TestVerifyAllInterrupted(t *testing.T) {
 	assert.ErrorContains(t, report.Err(), want, "what was not verified is not good")
 }
 
-// A panic of what the user gave reaches the goroutine that called, where it can
-// be recovered.
+// A panic of the caller's functions reaches the
+// calling goroutine, where it can be recovered.
 func TestVerifyAllPanics(t *testing.T) {
 	sources := embedded(t)
 	sources[5].Open = func() (io.ReadCloser, error) { panic("no such archive") }
@@ -261,7 +261,7 @@ func TestVerifyAllPanics(t *testing.T) {
 	assert.Fail(t, "it did not panic")
 }
 
-// So does the end of a goroutine, as t.FailNow brings it about.
+// So does runtime.Goexit, as t.FailNow calls it.
 func TestVerifyAllEndsItsGoroutine(t *testing.T) {
 	sources, ended := embedded(t), make(chan bool)
 	go func() {
@@ -323,7 +323,7 @@ func TestSources(t *testing.T) {
 	assert.ErrorContains(t, err, "no such file or directory")
 }
 
-// What is no file may keep who opens it waiting for ever: it is said, and not opened.
+// Opening a path that is no regular file may block for ever: it is reported, and not opened.
 func TestSourcesThatAreNoFiles(t *testing.T) {
 	sources, err := corpus.Sources(fstest.MapFS{
 		"a.jsonl": {Mode: fs.ModeNamedPipe}, "b.jsonl": {Mode: fs.ModeSocket}, "c.jsonl": {Mode: fs.ModeDevice | fs.ModeCharDevice},
@@ -344,15 +344,15 @@ func TestSourcesThatAreNoFiles(t *testing.T) {
 	assert.ErrorContains(t, err, "its name is not UTF-8, and no folder gives such a file: give it by its own name")
 }
 
-// A check of nothing is not green.
+// A check of no traces is not green.
 func TestVerifyAllOfNothing(t *testing.T) {
 	report, err := corpus.Verify(t.Context(), nil, nil)
 	assert.EqualError(t, err, "replay: there are no traces to verify")
 	assert.Nil(t, report)
 }
 
-// What may be meant as a trace is never left out without a word, and keeps no
-// other from being verified.
+// A file that may be meant as a trace is never skipped silently, and does not keep the others from
+// being verified.
 func TestSourcesPassNothingOver(t *testing.T) {
 	for _, name := range []string{"a.JSONL", "a.jsonl.gz", "a.jsonl.zstd", "a.Jsonl.zst", "a.jsonl.bak", "a.jsonl~"} {
 		hello, err := fs.ReadFile(fixtures.Traces, "hello.jsonl")
@@ -383,9 +383,9 @@ func TestSourcesPassNothingOver(t *testing.T) {
 	assert.Equal(t, "more: this is a link to a folder, which is not followed: read that folder by itself", report.Traces[1].Error)
 }
 
-// The shards of any corpus are all of it, each trace once, whatever the order in
-// which a machine lists the files of one size; no shard is heavier than the
-// lightest by more than one trace.
+// The shards of any corpus contain each trace exactly once,
+// whatever the order in which a machine lists files of equal size.
+// The heaviest shard exceeds the lightest by at most one trace.
 func TestShardsArePartitions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sizes := rapid.SliceOfN(rapid.Int64Range(0, 1000), 0, 60).Draw(t, "sizes")
@@ -434,8 +434,8 @@ func TestParseShard(t *testing.T) {
 	}
 }
 
-// The reports of all shards, put together in any order and by way of their JSON,
-// are the report of the whole.
+// The reports of all shards, merged in any order and read back from JSON, equal the report of the
+// whole corpus.
 func TestMergeIsTheWhole(t *testing.T) {
 	sources := broken(t)
 	whole, err := corpus.Verify(t.Context(), sources, nil)
@@ -451,8 +451,8 @@ func TestMergeIsTheWhole(t *testing.T) {
 	assert.Same(t, whole, alone)
 }
 
-// shardReports are the reports of all n shards, the last first, as read from
-// their JSON.
+// shardReports are the reports of all n shards,
+// the last first, as read back from JSON.
 func shardReports(t *testing.T, sources []corpus.Source, n int) (reports []*corpus.Report) {
 	for i := n; i >= 1; i-- {
 		r, err := corpus.Verify(t.Context(), sources, nil, corpus.Options{Shard: corpus.Shard{Index: i, Count: n}})
@@ -498,8 +498,8 @@ func elsewhere(sources []corpus.Source) []corpus.Source {
 	return others
 }
 
-// What a missing or interrupted shard would have found is not known: the merged
-// report says so, and is not good.
+// The result of a missing or interrupted shard is unknown: the merged report says so, and is not
+// good.
 func TestMergeOfTooLittle(t *testing.T) {
 	sources := embedded(t)
 	reports := shardReports(t, sources, 4) // 4/4, 3/4, 2/4, 1/4
@@ -539,7 +539,7 @@ func TestReadCorpusReportRefuses(t *testing.T) {
 	assert.NoError(t, err, "a member that a later version added")
 }
 
-// A whole trace, as read, and what it counts is counted from its traces.
+// A report that is read counts the traces that it lists, and ignores the counts in the file.
 func TestReadCorpusReportCountsItself(t *testing.T) {
 	sources := broken(t)
 	good := asJSON(t, shardReports(t, sources, 1)[0])
@@ -556,7 +556,7 @@ func TestReadCorpusReportCountsItself(t *testing.T) {
 	assert.Equal(t, good, asJSON(t, read))
 }
 
-// What is a line in a report is one when it is read, though somebody has edited it.
+// A text that is one line in a report is one line when the report is read, even if it was edited.
 func TestReadReportKeepsLines(t *testing.T) {
 	good := asJSON(t, shardReports(t, broken(t), 1)[0])
 	edited := strings.Replace(good, `"before": [`, `"before": ["a\n::error::b", `, 1)

@@ -11,9 +11,9 @@ import (
 	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
-// A test of an agent replays the turns that it keeps on the agent's code of
-// today, and fails with what Err says. Here two things are another than when they
-// were recorded: the prompt in all of them, and an instruction in all but one.
+// A test of an agent replays the recorded turns with the agent's code of today, and fails with the
+// text of Err. Here two things differ from the recordings: the prompt in all of them, and an
+// instruction in all but one.
 func ExampleVerify() {
 	sources, err := corpus.Sources(fixtures.Traces) // os.DirFS("testdata/turns") in a test
 	if err != nil {

@@ -2,7 +2,7 @@ package corpus
 
 import "github.com/adkreplay/adkreplay/replay"
 
-// CountCauses counts the causes of divergences of as many traces.
+// CountCauses returns the number of causes of these divergences, one for each trace.
 func CountCauses(all []*replay.Divergence) int {
 	r := &Report{}
 	for _, d := range all {
@@ -11,7 +11,7 @@ func CountCauses(all []*replay.Divergence) int {
 	return len(Regrouped(r).Causes)
 }
 
-// Regrouped is the report with its causes found anew.
+// Regrouped returns the report with its causes computed anew.
 func Regrouped(r *Report) *Report {
 	r.group()
 	return r
@@ -20,7 +20,7 @@ func Regrouped(r *Report) *Report {
 // CauseOf is the cause of a divergence.
 func CauseOf(d *replay.Divergence) *Cause { return newCause(d) }
 
-// EndsOf is how the turns of traces end that one cause hits.
+// EndsOf says how the turns of the traces of one cause end.
 func EndsOf(ends ...string) string {
 	c, reports := &CauseReport{}, map[string]*TraceReport{}
 	for i, end := range ends {

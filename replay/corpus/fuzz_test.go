@@ -28,8 +28,8 @@ func reportOf(f *testing.F) []byte {
 	return data.Bytes()
 }
 
-// FuzzReadReport reads any report: what it takes is the same when it is written and read
-// again, merges, and is rendered in every way into what can be printed.
+// FuzzReadReport reads any report. An accepted one is the same when it is written and read again,
+// can be merged, and is rendered in every form with printable characters only.
 func FuzzReadReport(f *testing.F) {
 	f.Add(reportOf(f))
 	f.Add([]byte(`{"format":1,"corpus":{"traces":1,"sha256":""},"traces":[{"trace":"a\u009b\n","number":1,"crossings":1,"divergence":{"class":"extra","crossing":1,"seam":"x","at":0},"cause":{}}],"causes":[]}`))
@@ -58,8 +58,8 @@ func FuzzReadReport(f *testing.F) {
 	})
 }
 
-// FuzzReferences reads any claims: an error names the file and the line, and what is
-// taken has claimed something.
+// FuzzReferences reads any claims: an error names the file and the line, and accepted claims claim
+// something.
 func FuzzReferences(f *testing.F) {
 	f.Add([]byte(`{"package":"/a","file":"/a/b.golden"}` + "\n" + `{"package":"/a","file":"/a/c.jsonl","partial":"-run ^TestA$"}` + "\n"))
 	f.Add([]byte(`{"package":"a","file":"/a"}`))
@@ -77,8 +77,8 @@ func FuzzReferences(f *testing.F) {
 	})
 }
 
-// FuzzParseShard reads any text: a shard is one of those that there are, and its text
-// is read again.
+// FuzzParseShard reads any text: an accepted shard is a valid one, and its text is parsed as the
+// same shard.
 func FuzzParseShard(f *testing.F) {
 	for _, text := range []string{"3/8", "1/1", "0/0", "9/8", "/n", "1/10001", "-1/2", "+1/2"} {
 		f.Add(text)

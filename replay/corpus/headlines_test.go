@@ -21,17 +21,17 @@ import (
 	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
-// operator is an agent that people change: it restarts a service, once somebody approves it.
+// operator is an agent for people to change: it restarts a service after somebody approves it.
 type operator struct {
-	ungated, hasty bool         // nobody is asked, or too late
-	clock          int          // how often it looks at the clock
-	unnoted        bool         // nothing is kept
-	logs           bool         // what it restarts is logged
-	client         *http.Client // which asks the service
-	hurried        bool         // its middleware looks at no clock
+	ungated, hasty bool         // it does not ask for approval, or asks too late
+	clock          int          // how often it reads the clock
+	unnoted        bool         // it stores nothing
+	logs           bool         // it logs what it restarts
+	client         *http.Client // the client for the service
+	hurried        bool         // its middleware does not read the clock
 }
 
-// done answers each request.
+// done answers every request.
 type done struct{}
 
 func (done) RoundTrip(*http.Request) (*http.Response, error) {
@@ -98,7 +98,7 @@ func (o operator) of(server, service string) adk.Config {
 	return adk.Config{TurnInput: []adk.TurnMiddleware{timed}, Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: run}}
 }
 
-// closed is the address of a server that is no more.
+// closed is the address of a server that has been closed.
 func closed(t *testing.T) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -106,9 +106,9 @@ func closed(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// A headline names what matters: the gate and not the id that it was made with, what a database
-// is asked, how often a clock is read, and that nobody who dials himself is answered by a
-// recording. One edit is one cause, whatever the traces have of it.
+// A headline names what matters: the gate and not the id that it was made with, the query to a
+// database, how often a clock is read, and that code which dials by itself gets no answer from a
+// recording. One edit is one cause, whatever data each trace has.
 func TestHeadlinesNameWhatMatters(t *testing.T) {
 	address := closed(t)
 	server := "http://" + address
@@ -153,9 +153,9 @@ func TestHeadlinesNameWhatMatters(t *testing.T) {
 	assert.Contains(t, strings.Join(strings.Fields(report.Causes[0].String()), " "), "did not go through adkhttp.NewTransport")
 }
 
-// Operations that changed places are an order, and that of what they are and not of the times
-// that are read around them. Where the call ended before it came to the second, that is missing,
-// with the one that came in its place. What each trace goes through is data.
+// Two operations that changed places are an order divergence, named by the operations and not by
+// the clock readings around them. If the call ended before the second one, that one is missing,
+// and the operation in its place is named. What each trace processes is data.
 func TestTwoThatChangedPlacesAreOneCause(t *testing.T) {
 	stop := errors.New("that is enough")
 	working := func(most int, names ...string) adk.Config {
@@ -209,7 +209,7 @@ func TestTwoThatChangedPlacesAreOneCause(t *testing.T) {
 	assert.Contains(t, report.Causes[0].Text, "missing in executor/model: execute ")
 }
 
-// Of two of one tool that changed places the headline says which the other one is.
+// If two calls of one tool changed places, the headline says which the other one is.
 func TestTwoOfATool(t *testing.T) {
 	paying := func(invoices ...string) adk.Config {
 		return adk.Config{Storage: fakes.NoOpStorage(), Tools: []*adk.Tool{fakes.NewTool("pay", "Pays.", "paid", "paid").Tool()},

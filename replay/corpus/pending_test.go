@@ -18,8 +18,8 @@ import (
 
 func nobodysEnv(string) string { return "" }
 
-// What is pending of a trace is what Accept would write, and is accepted as it does; of a
-// trace that is the same there is nothing.
+// The pending change of a trace is what Accept would write, and accepting it has the same result.
+// A trace that is the same has no pending change.
 func TestPendingIsWhatWouldBeAccepted(t *testing.T) {
 	home, folder := t.TempDir(), t.TempDir()
 	content, err := fixtures.Traces.ReadFile("hello.jsonl")
@@ -75,7 +75,7 @@ func mustOne(t *testing.T, folder string) string {
 	return entries[0].Name()
 }
 
-// What has changed since the check is not replaced by what was found before.
+// A file that changed after the check is not replaced by the pending change of its earlier content.
 func TestPendingIsOfOneContent(t *testing.T) {
 	folder, file := t.TempDir(), filepath.Join(t.TempDir(), "a.golden")
 	require.NoError(t, os.WriteFile(file, []byte("one"), 0o600))

@@ -20,7 +20,7 @@ import (
 
 var houseSecrets = &redact.Rules{Paths: []string{"password"}, Patterns: []redact.Pattern{{Kind: "key", Expr: `key-[0-9a-f]{8,}`}}}
 
-// agentWith is an agent that says its secrets in every way; says is what it logs besides.
+// agentWith is an agent that emits its secrets in every way; says is an additional log line.
 func agentWith(password, key, says string) adk.Config {
 	return adk.Config{
 		Storage: fakes.NoOpStorage(),
@@ -43,7 +43,7 @@ func agentWith(password, key, says string) adk.Config {
 	}
 }
 
-// recordedWith is the redacted trace of the agent's turn, which may begin with a stash.
+// recordedWith is the redacted trace of the agent's turn. The stash is the turn's initial stash, or nil.
 func recordedWith(t *testing.T, config adk.Config, stash map[string]any) fs.FS {
 	var file bytes.Buffer
 	recorder := replay.Record(&file, replay.RecordOptions{Redact: houseSecrets})
@@ -54,8 +54,8 @@ func recordedWith(t *testing.T, config adk.Config, stash map[string]any) fs.FS {
 	return fstest.MapFS{"turn.jsonl": {Data: file.Bytes()}}
 }
 
-// A report about a redacted trace prints no secret of the live code, in no form of it:
-// neither where the recording has a placeholder nor wherever else the code says it.
+// A report on a redacted trace prints no secret of the live code in any form, neither where the
+// recording has a placeholder nor anywhere else.
 func TestAReportPrintsNoLiveSecret(t *testing.T) {
 	const password, key = "hunter2-and-more", "key-0123456789"
 	recorded := recordedWith(t, agentWith(password, key, ""), nil)
@@ -72,7 +72,7 @@ func TestAReportPrintsNoLiveSecret(t *testing.T) {
 	} {
 		for _, rules := range []*redact.Rules{nil, houseSecrets} {
 			if rules != nil && name == "a usual one" {
-				continue // it is none of the house's
+				continue // the default rules do not find it
 			}
 			report, err := corpus.Verify(t.Context(), sources, func(string) replay.Live {
 				return replay.Live{Config: live, Seams: []string{replay.Middleware, replay.Executor}, Redact: rules}
@@ -100,8 +100,8 @@ func TestAReportPrintsNoLiveSecret(t *testing.T) {
 	}
 }
 
-// With the rules that the recording was redacted by, live code that has not changed is as
-// recorded, and what is new in it differs.
+// With the rules by which the recording was redacted, unchanged live code is as recorded, and new
+// text in it differs.
 func TestLiveCodeIsRedactedByTheRulesOfTheRecording(t *testing.T) {
 	const password, key = "hunter2-and-more", "key-0123456789"
 	sources, err := corpus.Sources(recordedWith(t, agentWith(password, key, ""), nil))
@@ -115,7 +115,7 @@ func TestLiveCodeIsRedactedByTheRulesOfTheRecording(t *testing.T) {
 	}
 }
 
-// The name of a live seam is printed in a report, and is as secret as what it says.
+// A report prints the name of a live seam, so the name is redacted like any other text.
 func TestAReportPrintsNoSecretInANameOfASeam(t *testing.T) {
 	named := func(name string) adk.Config {
 		config := agentWith("hunter2-and-more", "key-0123456789", "")
@@ -138,7 +138,7 @@ func TestAReportPrintsNoSecretInANameOfASeam(t *testing.T) {
 	}
 }
 
-// So is it in what a second run of the same live code did.
+// The same holds for the name of a seam in a second run of the same live code.
 func TestAReportPrintsNoSecretInANameOfASecondRun(t *testing.T) {
 	runs := 0
 	config := agentWith("hunter2-and-more", "key-0123456789", "")

@@ -25,7 +25,7 @@ func tree(t *testing.T, paths ...string) (root string) {
 	return root
 }
 
-// claiming are the claims of the tests in a folder below root.
+// claiming returns the claims of the tests in a folder below root.
 func claiming(t *testing.T, root, tests string, files ...string) *corpus.References {
 	t.Helper()
 	folder, content := t.TempDir(), ""
@@ -49,7 +49,7 @@ func unclaimed(t *testing.T, c *corpus.References, root string) (stale, doubtful
 	return stale, doubtful
 }
 
-// Stale is what nobody claims of all golden files and traces, with their reasons.
+// Golden files and traces that no test claims are stale; each is listed with its reason.
 func TestUnclaimed(t *testing.T) {
 	root := tree(t, "go.mod", "agent/a_test.go",
 		"agent/testdata/used.golden", "agent/testdata/used.golden.reason", "agent/testdata/old.golden", "agent/testdata/old.golden.reason",
@@ -68,7 +68,7 @@ func TestUnclaimed(t *testing.T) {
 	assert.Equal(t, []string{"gone.golden.reason", "old.golden", "old.golden.reason"}, stale, "a link is what it leads to")
 }
 
-// Where tests that may use a file have claimed nothing, nobody can tell.
+// If tests that may use a file have claimed nothing, it is unknown whether the file is stale.
 func TestUnclaimedNextToTestsThatDidNotRun(t *testing.T) {
 	root := tree(t, "go.mod", "a/a_test.go", "a/testdata/x.golden", "b/b_test.go", "b/testdata/deep/y.golden", "z.jsonl")
 	stale, doubtful := unclaimed(t, claiming(t, root, "a", "a/testdata/w.golden"), root)

@@ -19,11 +19,11 @@ import (
 	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
-// hostile is a name that would like to be more than a name.
+// hostile is a name that tries to inject markup and terminal sequences.
 const hostile = "turns/a\x1b[31m\x00:b,c%0A\r\n::error::]]><testcase>&\"\ufffe.jsonl"
 
-// mixed is the report on a trace that is the same, two that diverge for one
-// reason and one that cannot be opened.
+// mixed is the report on a trace that is the same, two that diverge with one cause, and one that
+// cannot be opened.
 func mixed(t *testing.T) *corpus.Report {
 	hello := tracetest.FixtureNamed(t, "hello").Bytes
 	divergent := tracetest.Reseal(t, []byte(strings.Replace(string(hello), `"iterations":1`, `"iterations":2`, 1)))
@@ -48,12 +48,12 @@ cause 1 of 1: changed output in dispatch: dispatchEnd, iterations: 2 → 1
 	assert.EqualError(t, report.Err(), "replay: "+want)
 }
 
-// indented is a divergence as it stands below its cause.
+// indented is a divergence as it is indented below its cause.
 func indented(d *replay.Divergence) string {
 	return "  " + strings.ReplaceAll(strings.TrimSuffix(d.Details(), "\n"), "\n", "\n  ") + "\n"
 }
 
-// However many traces and causes there are, the text stays readable.
+// The text stays short, however many traces and causes there are.
 func TestCorpusReportStringIsBounded(t *testing.T) {
 	report := &corpus.Report{}
 	for i := range 1000 {
@@ -120,7 +120,7 @@ func TestJUnit(t *testing.T) {
 	assert.Equal(t, &problem{"unreadable", "absent.jsonl: gone <away>\nto \\x01 nowhere", ""}, absent.Error)
 }
 
-// A report that is not whole is not green, even if nothing in it diverged.
+// An incomplete report is not green, even if nothing in it diverged.
 func TestJUnitOfAnIncompleteReport(t *testing.T) {
 	report, err := corpus.Verify(t.Context(), embedded(t), nil, corpus.Options{Shard: corpus.Shard{Index: 2, Count: 9}})
 	require.NoError(t, err)
@@ -132,8 +132,8 @@ func TestJUnitOfAnIncompleteReport(t *testing.T) {
 	assert.Equal(t, &problem{"incomplete", "interrupted", ""}, cut.Cases[len(cut.Cases)-1].Error)
 }
 
-// A trace that diverged before it could not be read on has one end, which says
-// both.
+// A trace that diverged and then could not be
+// read on is one failure, which says both.
 func TestJUnitOfADivergenceInACutFile(t *testing.T) {
 	whole := tracetest.Reseal(t, []byte(strings.Replace(string(tracetest.FixtureNamed(t, "hello").Bytes), `"iterations":1`, `"iterations":2`, 1)))
 	report, err := corpus.Verify(t.Context(), []corpus.Source{livetest.Source("cut.jsonl", whole[:len(whole)-20])}, nil)
@@ -161,8 +161,8 @@ func TestAnnotations(t *testing.T) {
 	assert.True(t, strings.HasPrefix(out.String(), "::error title=not everything was verified::interrupted: 100%25 of nothing\n"))
 }
 
-// A CI system is told how long each replay took, and the line of the live code that a
-// difference is in.
+// The JUnit report gives the duration of each replay, and the line of live code that a difference
+// is in.
 func TestJUnitSaysTimesAndCode(t *testing.T) {
 	report := mixed(t)
 	for i, trace := range report.Traces {
@@ -174,8 +174,8 @@ func TestJUnitSaysTimesAndCode(t *testing.T) {
 	assert.Equal(t, []any{"agent/agent.go", 12, "", 0}, []any{suite.Cases[1].File, suite.Cases[1].Line, suite.Cases[0].File, suite.Cases[0].Line})
 }
 
-// An annotation stands at the live code where that is known and in the repository, and
-// else at the trace.
+// An annotation is placed at the line of live code if that is known and in the repository, and
+// otherwise at the trace.
 func TestAnnotationsStandAtTheCode(t *testing.T) {
 	report := mixed(t)
 	report.Causes[0].First.Divergence.Place = "agent/agent.go:12 (agent.cap)"
@@ -198,8 +198,8 @@ func TestAnnotationsStandAtTheCode(t *testing.T) {
 	}
 }
 
-// Where the report says which line of the source says what differs, the annotation and the test case
-// stand at that.
+// If the report knows which source line holds the differing text, the annotation and the test case
+// are placed there.
 func TestAnnotationsStandAtWhatIsWritten(t *testing.T) {
 	report := mixed(t)
 	for _, d := range []*replay.Divergence{report.Causes[0].First.Divergence, report.Traces[1].Divergence} {
@@ -213,7 +213,7 @@ func TestAnnotationsStandAtWhatIsWritten(t *testing.T) {
 	assert.Equal(t, []any{"agent/limits.go", 3}, []any{found.File, found.Line})
 }
 
-// Who writes is told that it failed.
+// A failed write is returned to the caller.
 func TestRenderingsToAFullDisk(t *testing.T) {
 	report, full := mixed(t), tracetest.FailingWriter{}
 	for _, write := range []func(io.Writer) error{report.WriteJSON, report.WriteJUnit, func(w io.Writer) error { return report.WriteAnnotations(w) }} {

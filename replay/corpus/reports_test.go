@@ -19,8 +19,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
-// clerks is what people do to a clerk: the one cause that it is, what else its report says,
-// and what stands in the line of code that it names.
+// clerks are changes that people make to a clerk: the cause of each, what else its report says,
+// and the text of the code line that the report names.
 var clerks = []struct {
 	name  string
 	clerk livetest.Clerk
@@ -53,8 +53,8 @@ var clerks = []struct {
 	{"a text in pieces", livetest.Clerk{Pieces: true}, `changed input in executor/model: report-message, said in 12 pieces instead of 1, the same text`, nil, `h.ReportMessage("m1", piece`},
 }
 
-// A change of an agent is one cause, which says in its first lines what changed, in which
-// line of the code, in which traces and what to do next, on a screen of 80 columns.
+// A change of an agent is one cause. Its first lines say what changed, in which line of code, in
+// which traces, and what to do next, on a screen of 80 columns.
 func TestReportsOfAClerk(t *testing.T) {
 	var usual livetest.Clerk
 	cities := map[string]string{"oslo.jsonl": "Oslo", "rome.jsonl": "Rome", "bergen.jsonl": "Bergen"}
@@ -96,8 +96,8 @@ func TestReportsOfAClerk(t *testing.T) {
 	}
 }
 
-// Of live code that may cost, and does something in another order, it is said that it was run
-// once; where more runs are allowed, how often it was that one.
+// For live code that may cost money and does something in another order, the report says that it
+// was run once. If more runs are allowed, it says in how many the order was that one.
 func TestReportsOfWhatWasRunTwice(t *testing.T) {
 	clerk := livetest.Clerk{Early: true}
 	source := livetest.Source("oslo.jsonl", livetest.Clerk{}.Record(t, "Oslo", fakes.Approve(true)))

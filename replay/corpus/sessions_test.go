@@ -16,8 +16,8 @@ func of(index int, s *corpus.SessionsReport) *corpus.Report {
 		Sessions: []*corpus.SessionsReport{s}}
 }
 
-// The report of all shards has the sessions of each, in the order of their folders, and says
-// what is wrong with them in every form.
+// The merged report holds the sessions of all shards, ordered by folder, and names their faults in
+// every output form.
 func TestMergeOfSessions(t *testing.T) {
 	parted := &corpus.SessionsReport{Folder: "b", Number: 2, Journals: []corpus.JournalReport{{Journal: "b/x.jsonl"}},
 		Divergences: []corpus.SessionDivergence{{Class: "commit", Session: "s", Journal: "b/x.jsonl", Line: 7, Text: "commit at b/x.jsonl:7: no\nmore"}}}

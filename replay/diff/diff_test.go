@@ -30,10 +30,10 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// byLength counts tokens without the tables of an encoding.
+// byLength is an encoding that counts tokens by length, without loading tables.
 var byLength = diff.Options{Encoding: "by length"}
 
-// A trace differs in nothing from itself.
+// A trace does not differ from itself.
 func TestDiffOfATraceAndItself(t *testing.T) {
 	tracetest.ForEachFixture(t, func(t *testing.T, f tracetest.Fixture) {
 		d := diff.Traces(f.Trace, f.Trace, byLength)
@@ -45,8 +45,8 @@ func TestDiffOfATraceAndItself(t *testing.T) {
 	})
 }
 
-// Whichever of two traces comes first, the same differences are found, with a
-// and b exchanged.
+// Comparing two traces in either order finds
+// the same differences, with a and b exchanged.
 func TestDiffMirrored(t *testing.T) {
 	t.Parallel()
 	all := tracetest.AllFixtures(t)
@@ -92,15 +92,15 @@ func mirrored(d *diff.Diff) *diff.Diff {
 	return d
 }
 
-// sorted puts what has no order of its own into one.
+// sorted sorts the parts of a diff that have no order.
 func sorted(d *diff.Diff) *diff.Diff {
 	slices.SortFunc(d.Changes, func(x, y diff.Change) int { return cmp.Or(cmp.Compare(x.A, y.A), cmp.Compare(x.B, y.B)) })
 	slices.SortFunc(d.Renamed, func(x, y diff.Renaming) int { return strings.Compare(x.A, y.A) })
 	return d
 }
 
-// What is no difference by itself, by the kind of the line and the field; the
-// times are further down.
+// noDifference names the fields that are no difference by themselves, by the kind of the line and
+// the field, with the reason. The times are further down.
 var noDifference = map[string]string{
 	"turnStart turn":         "an id that is renamed",
 	"dispatchStart dispatch": "an id that is renamed",
@@ -111,10 +111,10 @@ var noDifference = map[string]string{
 	"swapped":                "how calls take turns",
 }
 
-// Every edit of a trace is a difference, and one that has its size: an edited
-// field is one line, and so is a line that is dropped or written twice, but for
-// the ends of what that opens. What an edit makes of the digests of states
-// counts too: they are then those of something else.
+// Every edit of a trace is a difference of the expected size: an edited
+// field is one line, and so is a line that is dropped or doubled, plus the
+// ends of whatever that line opens. An edit also counts if it only makes
+// the digests of states wrong: they are then the digests of other states.
 func TestDiffOfEdits(t *testing.T) {
 	t.Parallel()
 	const of = 800 // one mutant of so many, so that this takes a tenth of a second
@@ -142,11 +142,11 @@ func harmless(m tracetest.Mutant) bool {
 	_, known := noDifference[strings.TrimSpace(m.Kind+" "+m.Field)]
 	_, shape := noDifference[m.What]
 	isTime := m.Field == "at" || strings.Contains(m.What, "edAt") || m.Field == "records" && strings.HasPrefix(m.What, "element")
-	return known || shape || isTime || m.Field == "op" // of a crossing that is no part of an operation
+	return known || shape || isTime || m.Field == "op" // of a crossing that does not belong to an operation
 }
 
-// treeIsAnother reports whether an edit changes what holds the tree of calls
-// together: what belongs to a call is then somewhere else.
+// treeIsAnother reports whether an edit changes the tree of calls, so that crossings of a call are
+// then found elsewhere.
 func treeIsAnother(m tracetest.Mutant) bool {
 	switch m.Field {
 	case "id", "in", "op", "kind", "strand":
@@ -155,8 +155,8 @@ func treeIsAnother(m tracetest.Mutant) bool {
 	return m.Field == "" && strings.HasPrefix(m.Kind, "call")
 }
 
-// sizeOf is how many crossings an edit can be about: the line, or all that is
-// within the call or the operation that begins there or beside it.
+// sizeOf returns how many crossings an edit can affect: the line itself, or everything within the
+// call or operation that begins at the line or next to it.
 func sizeOf(f tracetest.Fixture, m tracetest.Mutant) int {
 	most := 3
 	for _, at := range []int{m.At - 2, m.At - 1, m.At} {
@@ -167,8 +167,8 @@ func sizeOf(f tracetest.Fixture, m tracetest.Mutant) int {
 	return most
 }
 
-// withinLine counts the lines from one to the end of what it opens, and for one
-// that opens nothing to the end of the trace: its own call may be another now.
+// withinLine counts the lines from a line to the end of what it opens. If the line opens nothing,
+// it counts to the end of the trace, as the line may now belong to another call.
 func withinLine(f tracetest.Fixture, at int) int {
 	lines := f.Trace.Lines()[at:]
 	x := lines[0].Crossing
@@ -184,8 +184,8 @@ func withinLine(f tracetest.Fixture, at int) int {
 	return 3
 }
 
-// SIG-3: which handler is taken off is told by its name, also behind a dispatch that
-// numbers handlers of its own.
+// SIG-3: a diff names the handler that is removed, also after a dispatch that numbers its own
+// handlers.
 func TestDiffOfHandlersBehindADispatch(t *testing.T) {
 	takingOff := func(which int) *trace.Trace {
 		ignored := func(context.Context, *adk.DispatchContext) {}
@@ -209,8 +209,8 @@ func TestDiffOfHandlersBehindADispatch(t *testing.T) {
 	assert.Equal(t, "off-ack handler 2", d.Changes[1].LineB)
 }
 
-// An inserted middleware is its own lines, and nothing else: what it is put
-// around stays what it was.
+// An inserted middleware shows as its own lines and nothing else: the calls that it wraps stay the
+// same.
 func TestDiffOfAnInsertedMiddleware(t *testing.T) {
 	t.Parallel()
 	a, b := livetest.WeatherVersion(livetest.AskAndSay("Oslo", "It is 4 °C.")), livetest.WeatherVersion(livetest.AskAndSay("Oslo", "It is 4 °C."))
@@ -226,7 +226,7 @@ func TestDiffOfAnInsertedMiddleware(t *testing.T) {
 	goldenDiff(t, "inserted-middleware", d)
 }
 
-// A record that is stored once more is one line; what is then visible follows.
+// A record that is stored once more is one line; the changed visible state follows from it.
 func TestDiffOfAnExtraStore(t *testing.T) {
 	extra := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		message := tracetest.Must(adk.NewMessage(adk.MessageInit{ID: "note", Role: adk.RoleAssistant, Content: "Noted.", CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch}))
@@ -242,14 +242,14 @@ func TestDiffOfAnExtraStore(t *testing.T) {
 	goldenDiff(t, "extra-store", d)
 }
 
-// Changed arguments are listed once: the checksum, and the arguments where they
-// come again, follow from them.
+// Changed arguments are listed once: the checksum, and repetitions of the arguments, follow from
+// them.
 func TestDiffOfChangedArguments(t *testing.T) {
 	a, b := livetest.WeatherVersion(livetest.AskAndSay("Oslo", "It is 4 °C.")), livetest.WeatherVersion(livetest.AskAndSay("Bergen", "It is 4 °C in Bergen."))
 	goldenDiff(t, "changed-arguments", diff.Traces(a.Record(t), b.Record(t)))
 }
 
-// Ids that are made anew, another clock, and other numbers are no differences.
+// New ids, another clock, and other numbers are no differences.
 func TestDiffUpToIDsAndTimes(t *testing.T) {
 	a, b := livetest.WeatherVersion(livetest.AskAndSay("Oslo", "It is 4 °C.")), livetest.WeatherVersion(livetest.AskAndSay("Oslo", "It is 4 °C."))
 	for _, v := range []*livetest.Version{&a, &b} {
@@ -282,7 +282,7 @@ func TestDiffUpToIDsAndTimes(t *testing.T) {
 	}
 }
 
-// Where the clock stood before a crossing, its time is told as 0s, as by whoever sets it.
+// If the clock stood still before a crossing, its time is shown as 0s, in the notation in which a user sets it.
 func TestDiffOfATimeThatStood(t *testing.T) {
 	v := livetest.WeatherVersion(nil)
 	a := v.Record(t)
@@ -301,7 +301,7 @@ func TestDiffOfATimeThatStood(t *testing.T) {
 	assert.Equal(t, []compare.FieldDiff{{Field: "at", Want: `"0s"`, Got: `"5s"`, Input: true}}, d.Changes[0].Fields)
 }
 
-// One id for two things is a difference, whatever its name is.
+// If one trace has one id where the other has two, that is a difference, whatever the ids' names are.
 func TestDiffOfIDsThatAreNotOneToOne(t *testing.T) {
 	say := func(ids ...string) *trace.Trace {
 		return livetest.WeatherVersion(fakes.Script{{fakes.Do(func(_ context.Context, _ *adk.DispatchContext, h *adk.Helpers) error {
@@ -318,8 +318,8 @@ func TestDiffOfIDsThatAreNotOneToOne(t *testing.T) {
 	assert.False(t, diff.Traces(say("p", "p", "p"), say("v", "w", "v"), byLength).Same())
 }
 
-// How strands take turns is no difference (design: "a trace from production is
-// ordered by what really happened").
+// Another interleaving of strands is no difference (design: "a trace from production is ordered by
+// what really happened").
 func TestDiffOfStrandsThatTookOtherTurns(t *testing.T) {
 	strands := func(order fakes.Order) *trace.Trace {
 		v := livetest.WeatherVersion(fakes.Script{{fakes.Do(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -348,7 +348,7 @@ func strandsOf(t *trace.Trace) (strands []int) {
 	return strands
 }
 
-// A change in a long prompt is shown, and not the prompt.
+// A change in a long prompt is shown without the rest of the prompt.
 func TestDiffOfALongPrompt(t *testing.T) {
 	v := livetest.WeatherVersion(livetest.AskAndSay("Oslo", "It is 4 °C."))
 	text := strings.Repeat("Say what you know.\n", 4000)
@@ -364,7 +364,7 @@ func TestDiffOfALongPrompt(t *testing.T) {
 	}
 }
 
-// The JSON of a diff holds what its text says.
+// The JSON of a diff holds everything that its text says.
 func TestDiffAsJSON(t *testing.T) {
 	a, b := livetest.WeatherVersion(livetest.AskAndSay("Oslo", "It is 4 °C.")), livetest.WeatherVersion(livetest.AskAndSay("Oslo", "It is 5 °C."))
 	d := diff.Traces(a.Record(t), b.Record(t))
@@ -388,8 +388,8 @@ func TestDiffOfAPrefix(t *testing.T) {
 	}
 }
 
-// Long traces are aligned in a time that grows with their length: this one would
-// take hours if it grew with the square.
+// Long traces are aligned in time that is linear in their length: with quadratic time this test
+// would take hours.
 func TestDiffOfLongTraces(t *testing.T) {
 	thorough.Long(t)
 	t.Parallel()
@@ -401,7 +401,7 @@ func TestDiffOfLongTraces(t *testing.T) {
 	assert.Less(t, len(d.String()), 5000)
 }
 
-// Of a stream of which every delta differs, each is a line.
+// If every delta of a stream differs, each is a line of the diff.
 func TestDiffOfLongTracesThatDifferThroughout(t *testing.T) {
 	thorough.Long(t)
 	t.Parallel()
@@ -428,8 +428,8 @@ func BenchmarkDiff(b *testing.B) {
 	}
 }
 
-// longTraces are two traces of so many crossings, of which the second has one
-// delta more and another that differs.
+// longTraces returns two traces with the given number of crossings. The second has one more delta,
+// and one that differs.
 func longTraces(t testing.TB, crossings int) (a, b *trace.Trace) {
 	stream := func(version int) *trace.Trace {
 		return livetest.WeatherVersion(fakes.Script{{fakes.Do(func(_ context.Context, _ *adk.DispatchContext, h *adk.Helpers) error {
@@ -458,8 +458,8 @@ func goldenDiff(t *testing.T, name string, d *diff.Diff) {
 	goldie.New(t, goldie.WithFixtureDir("testdata/diffs"), goldie.WithNameSuffix(".txt")).Assert(t, name, []byte(d.String()))
 }
 
-// What both traces have takes one line of a screen, and of long lines that differ what they share is
-// cut: the one thing that differs is on the first screen.
+// Lines that both traces share take one screen line each, and the shared parts of long differing
+// lines are cut, so that a single difference is on the first screen.
 func TestWhatIsTheSameIsCut(t *testing.T) {
 	tools := []*adk.Tool{fakes.NewTool("weather", "Tells the weather in a city. "+strings.Repeat("It is always right about it. ", 20), "rain").Tool()}
 	run := func(prompt string) *trace.Trace {

@@ -1,4 +1,4 @@
 package diff
 
-// IsDerived reports whether a diff leaves a field alone, for its tests.
+// IsDerived reports whether a diff ignores a field; exported for the tests.
 var IsDerived = isDerived

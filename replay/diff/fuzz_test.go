@@ -13,8 +13,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// FuzzTraces compares traces of any lines: with itself one is the same, and with a
-// fixture the difference is said in what can be printed.
+// FuzzTraces compares traces of any lines. A trace equals itself, and the difference from a
+// fixture is printed with printable characters only.
 func FuzzTraces(f *testing.F) {
 	tracetest.AddBodies(f)
 	other := tracetest.FixtureNamed(f, "tool-round-trip").Trace

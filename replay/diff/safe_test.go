@@ -16,8 +16,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Nothing of a hostile text reaches the terminal (design: "a viewer treats
-// every string as hostile").
+// No control sequence of a hostile text reaches the terminal (design: "a viewer treats every
+// string as hostile").
 func TestDiffIsSafe(t *testing.T) {
 	hostile := "\x1b[2J\u202e\u2066\u200b\u0085\u2028\r\n\t\x7f\xff\u00ad"
 	for _, turn := range tracetest.AllTurns {
@@ -34,8 +34,8 @@ func TestDiffIsSafe(t *testing.T) {
 	}
 }
 
-// Diff takes any crossings: none, those that no engine tells, in any order; and
-// loses none of them.
+// A diff accepts any crossings: none at all, or such as no engine emits, in any order. It loses
+// none of them.
 func TestDiffTakesAnything(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -60,7 +60,7 @@ func TestDiffTakesAnything(t *testing.T) {
 	}
 }
 
-// However deep calls are within calls, the stack is not exhausted.
+// However deeply calls are nested, the stack is not exhausted.
 func TestDiffOfDeepCalls(t *testing.T) {
 	t.Parallel()
 	deep := func(depth int) *trace.Trace {
@@ -74,9 +74,9 @@ func TestDiffOfDeepCalls(t *testing.T) {
 	assert.Equal(t, diff.Counts{Equal: 8_000, OnlyB: 1}, d.Crossings)
 }
 
-// A diff tells of every field that says something else, but for what it takes for
-// no difference by itself (Diff): numbers of calls, what is computed of other
-// crossings, and ids, which it lists.
+// A diff reports every field that differs, except for those that
+// Diff documents as no difference by themselves: numbers of calls,
+// values computed from other crossings, and ids, which it lists.
 func TestEveryFieldIsToldByDiff(t *testing.T) {
 	tracetest.EachUse(t, func(t *testing.T, x adk.Crossing, use adk.FieldUse) {
 		before, after := tracetest.Saying(t, x.Kind, use.Field, "first"), tracetest.Saying(t, x.Kind, use.Field, "second")

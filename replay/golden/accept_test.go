@@ -22,8 +22,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/golden"
 )
 
-// recordings is a folder of recorded turns of the weather agent, and a file that
-// is none.
+// recordings is a folder with recorded turns of the weather agent, and one file that is no
+// recording.
 func recordings(t *testing.T, names ...string) (dir string) {
 	t.Helper()
 	config, raw := weather()
@@ -40,7 +40,7 @@ func recordings(t *testing.T, names ...string) (dir string) {
 	return dir
 }
 
-// saying is the live prompt of today.
+// saying returns today's live seams, with this prompt.
 func saying(prompt string) func(string) replay.Live {
 	return func(string) replay.Live {
 		return replay.Live{Turn: adk.RawTurn{SystemPrompt: prompt}, Seams: []string{replay.Prompt}}
@@ -56,22 +56,22 @@ func updated(t *testing.T, dir, update string, live func(string) replay.Live) *f
 	return tb
 }
 
-// unfolded is a text with the lines joined again that were folded to fit on a screen.
+// unfolded joins the lines of a text that were folded to fit on a screen.
 func unfolded(text string) string {
 	return foldedLine.ReplaceAllString(text, "$1 ")
 }
 
 var foldedLine = regexp.MustCompile(`([^ ])\n {4,}`)
 
-// said is what the one failure of a check says, unfolded.
+// said is the text of a check's only failure, unfolded.
 func said(t *testing.T, tb *fakeTB) string {
 	t.Helper()
 	require.Len(t, tb.failed, 1)
 	return unfolded(tb.failed[0])
 }
 
-// What diverges with the live seams is shown by its cause, accepted with a
-// reason, and then as expected.
+// A divergence with the live seams is shown by its cause. After it is accepted with a reason, the
+// check passes.
 func TestReplayAccepts(t *testing.T) {
 	t.Setenv("CI", "")
 	t.Setenv("ADKREPLAY_REASON", "")
@@ -82,7 +82,7 @@ func TestReplayAccepts(t *testing.T) {
 	assert.Contains(t, told, "changed input in run")
 	assert.Regexp(t, `in 2 traces:\s+`+dir+`/a\.jsonl,\s+`+dir+`/deep/b\.jsonl\n`, told)
 	before := readAll(t, dir)
-	said(t, updated(t, dir, "true", saying("Be kind."))) // no reason
+	said(t, updated(t, dir, "true", saying("Be kind."))) // there is no reason
 	assert.Equal(t, before, readAll(t, dir))
 
 	t.Setenv("ADKREPLAY_REASON", "Kindness.")
@@ -111,7 +111,7 @@ func TestNothingIsAcceptedInCI(t *testing.T) {
 	assert.Equal(t, before, readAll(t, dir))
 }
 
-// A trace that cannot be accepted fails the check, and the others are accepted.
+// A trace that cannot be accepted fails the check, and the other traces are accepted.
 func TestReplayRefusesSome(t *testing.T) {
 	t.Setenv("CI", "")
 	t.Setenv("ADKREPLAY_REASON", "Kindness.")
@@ -135,9 +135,9 @@ func TestReplayRefusesSome(t *testing.T) {
 	assert.Equal(t, whole[:len(whole)-200], files["cut.jsonl"])
 }
 
-// What is another each time it is run is no change to accept: the check says what to do about
-// that, and -update leaves the file as it was. So it is with what live code says, with what a run
-// is given, and where code writes for real and is not tried.
+// A difference that varies from run to run cannot be accepted: the check says what to do about it,
+// and -update does not change the file. This holds for what live code says, for the input of a
+// run, and for code that writes for real and is therefore not run again.
 func TestReplayRefusesWhatVaries(t *testing.T) {
 	t.Setenv("CI", "")
 	t.Setenv("ADKREPLAY_REASON", "It is meant.")
@@ -175,7 +175,7 @@ func TestReplayRefusesWhatVaries(t *testing.T) {
 			tb := updated(t, dir, "false", live)
 			require.NotEmpty(t, tb.failed)
 			told := unfolded(tb.failed[len(tb.failed)-1])
-			if name == "a prompt beside what writes" { // which was not tried
+			if name == "a prompt beside what writes" { // and so was not run again
 				assert.Contains(t, told, "to accept what can be: ")
 			} else {
 				assert.Contains(t, told, "\nthis cannot be accepted:\n  "+dir+"/a.jsonl: "+varies)
@@ -199,8 +199,8 @@ func TestReplayRefusesWhatVaries(t *testing.T) {
 	}
 }
 
-// The time of the machine in what a tool says that writes, and so is not run a second time, is
-// refused all the same: the next check would be red, and every one behind it.
+// A tool that writes is not run a second time. If it says the machine's time, the change is
+// refused nevertheless, as the next check and every later one would be red.
 func TestReplayRefusesTheTimeOfTheMachine(t *testing.T) {
 	t.Setenv("CI", "")
 	t.Setenv("ADKREPLAY_REASON", "It is meant.")
@@ -231,7 +231,7 @@ func TestReplayRefusesTheTimeOfTheMachine(t *testing.T) {
 		"milliardths":       {func(*adk.DispatchContext) string { return fmt.Sprint("at ", time.Now().UnixNano()) }, true},
 		"the turn's":        {func(dc *adk.DispatchContext) string { return dc.Now().Format(time.RFC3339) }, false},
 		"of the code":       {func(*adk.DispatchContext) string { return "2024-02-03T04:05:06Z, 1706933106" }, false},
-		"an hour from here": {func(*adk.DispatchContext) string { return time.Now().Add(time.Hour).Format(time.RFC3339) }, false}, // nobody knows of what
+		"an hour from here": {func(*adk.DispatchContext) string { return time.Now().Add(time.Hour).Format(time.RFC3339) }, false}, // it is not known what the hour is counted from
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -252,7 +252,7 @@ func TestReplayRefusesTheTimeOfTheMachine(t *testing.T) {
 	}
 }
 
-// A check of nothing is not green.
+// A check of no traces is not green.
 func TestReplayOfNothing(t *testing.T) {
 	assert.Contains(t, said(t, updated(t, t.TempDir(), "false", nil)), "there is no trace")
 	dir := recordings(t, "a.jsonl")
@@ -263,7 +263,7 @@ func TestReplayOfNothing(t *testing.T) {
 	assert.NotContains(t, tb.failed[0], "ADKREPLAY_REASON")
 }
 
-// readAll are the files below a folder, by their paths in it.
+// readAll returns the files below a folder, by their relative paths.
 func readAll(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}

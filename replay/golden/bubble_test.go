@@ -23,7 +23,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/golden"
 )
 
-// patient is an executor that waits by the machine's clock before it asks again.
+// patient is an executor that waits on the machine's clock before it asks again.
 func patient(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 	busy := true
 	began := time.Now()
@@ -43,8 +43,8 @@ func patient(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error
 	return dc.Ack()
 }
 
-// Hours that live code sleeps take no time in a bubble, time begins where the recorded
-// turn did, and what is another turn fails the test.
+// In a bubble, hours of sleep of live code take no time, and time begins when the recorded turn
+// did. A turn that differs fails the test.
 func TestInBubble(t *testing.T) {
 	setUpdate(t, "false")
 	file := filepath.Join(t.TempDir(), "patient.jsonl")
@@ -87,8 +87,8 @@ func TestInBubble(t *testing.T) {
 	}
 }
 
-// Where live code is run a second time in a bubble it is made anew: an agent that remembers what
-// it has asked would seem to do something else each time.
+// If live code is run a second time in a bubble, the agent is built anew: an agent that remembers
+// its asks would seem nondeterministic.
 func TestInBubbleASecondRunIsOfANewAgent(t *testing.T) {
 	agent := func(said string) func(context.Context, *adk.DispatchContext, *adk.Helpers) error {
 		asked := false
@@ -122,8 +122,8 @@ func TestInBubbleASecondRunIsOfANewAgent(t *testing.T) {
 	assert.Equal(t, 2, made)
 }
 
-// A live seam of a bubble that waits for what never comes ends the test, which says where
-// it stands: the watcher of the replay makes up no time for it.
+// A live seam that waits in a bubble for something that never comes ends the test, which reports
+// where the seam is blocked. The watcher of the replay does not advance the bubble's time.
 func TestInBubbleDeadlock(t *testing.T) {
 	file := os.Getenv("ADKREPLAY_TEST_DEADLOCK")
 	if file != "" {
@@ -150,8 +150,8 @@ func TestInBubbleDeadlock(t *testing.T) {
 	assert.Regexp(t, `TestInBubbleDeadlock\.func1\.1\([^\n]*\n[^\n]*/bubble_test\.go:\d+`, printed)
 }
 
-// failsAlone runs a test in a process of its own, with a variable of its environment, and is what it
-// prints as it fails.
+// failsAlone runs a test in its own process, with the environment variable set, and returns what
+// the test prints when it fails.
 func failsAlone(t *testing.T, variable string) string {
 	t.Helper()
 	alone := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.timeout=1m", "-test.v")
@@ -161,8 +161,8 @@ func failsAlone(t *testing.T, variable string) string {
 	return string(printed)
 }
 
-// What live has begun in a bubble and left there, as a pool of connections does, fails the test with
-// what to do, and ends no other.
+// If live leaves something running in the bubble, as a pool of connections does, the test fails
+// and says what to do. The other tests go on.
 func TestInBubbleWithAPool(t *testing.T) {
 	if file := os.Getenv("ADKREPLAY_TEST_POOL"); file != "" {
 		t.Run("left", func(t *testing.T) {

@@ -20,20 +20,20 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// example is the agent in the folder of that name, which has a module of its own.
+// example is the agent in the folder of that name, which is a module of its own.
 const example = "../../example"
 
-// edit puts a text in the place of one that occurs once in a file of the example.
+// edit replaces a text that occurs once in a file of the example.
 type edit struct{ file, old, new string }
 
-// change is a change of the example, and what the headline of the first report must say
-// of it.
+// change is a change of the example, and what the
+// headline of the first report must say about it.
 type change struct {
 	name  string
 	edits []edit
 	class replay.Class
 	says  []string
-	at    string // what stands in the line of code that the first report names
+	at    string // text in the line of code that the first report names
 }
 
 const (
@@ -45,7 +45,7 @@ const (
 	setUnits  = "\tif err := tc.Stash().Set(\"user.units\", units); err != nil {\n\t\treturn err\n\t}\n\tnext(ctx)\n\treturn nil\n}\n"
 )
 
-// changes are what people do to an agent. Its storage is as recorded.
+// changes are changes that people make to an agent. Its storage is as recorded.
 var changes = []change{
 	{"a word in the prompt", []edit{{"agent.go", "Be brief.", "Be kind."}}, replay.ChangedInput, []string{"in run", `prompt: "brief" → "kind"`}, ""},
 	{"a sentence more in the prompt", []edit{{"agent.go", "Be brief. ", "Be brief. Never guess. "}}, replay.ChangedInput, []string{"in run", `prompt: now with "Never guess`}, ""},
@@ -94,7 +94,7 @@ var changes = []change{
 	{"another name of the executor", []edit{{"agent.go", `model.Executor("model")`, `model.Executor("brain")`}}, replay.Missing, []string{`executor: "model" → "brain"`}, ""},
 }
 
-// apply gives the changed files, by their names.
+// apply returns the changed files, by their names.
 func (c change) apply() (map[string]string, error) {
 	files := map[string]string{}
 	for _, e := range c.edits {
@@ -120,12 +120,12 @@ func TestChangesFit(t *testing.T) {
 	}
 }
 
-// report is one failure of golden.Replay, as go test prints it.
+// report matches one failure of golden.Replay, as go test prints it.
 var report = regexp.MustCompile(`(?s)replay: not as recorded[^\n]*:\n(.*?)\n\s*next: go test [^\n]*`)
 
-// Whoever changes the example and runs its tests is told what it was: the class
-// and the cause in the headline, the line of the code beneath, on one screen, and never
-// nothing.
+// After any change of the example, its tests say what
+// changed: the class and the cause in the headline, and the
+// line of code below it, all on one screen. They never pass.
 func TestChangesAreNamed(t *testing.T) {
 	all := os.Getenv("ADKREPLAY_MUTANTS") == "all"
 	if !all {
@@ -169,11 +169,11 @@ func TestChangesAreNamed(t *testing.T) {
 	}
 }
 
-// sampled are the changes that are made where not all are, the first in a normal run: their
-// reports are among the longest, and each builds the example anew.
+// sampled are the changes that are tried if not all are; a normal run tries only the first. Their
+// reports are among the longest. Each builds the example anew.
 var sampled = []string{"a retry of whatever the service gives", "an answer that is no stream"}
 
-// commandsOf are the commands that a report prints to look closer, as one copies them.
+// commandsOf returns the commands that a report prints for a closer look, in a form that can be copied.
 func commandsOf(report string) (all []string) {
 	for _, found := range regexp.MustCompile(`(?m)^ *next: ((?:.*\\\n)*.*)$`).FindAllStringSubmatch(report, -1) {
 		all = append(all, found[1])
@@ -181,7 +181,7 @@ func commandsOf(report string) (all []string) {
 	return all
 }
 
-// runs runs a command as a shell does, in a folder.
+// runs runs a command as a shell does, in the folder dir.
 func runs(t *testing.T, dir, command string) {
 	t.Helper()
 	run := exec.CommandContext(t.Context(), "sh", "-c", command)
@@ -191,8 +191,8 @@ func runs(t *testing.T, dir, command string) {
 	assert.NotEmpty(t, out, command)
 }
 
-// What a report says to do next runs as it is printed, from the root of the module. The
-// second command is of go test.
+// The commands that a report suggests run as printed, from the root of the module. The second one
+// is a go test command.
 func TestNextRuns(t *testing.T) {
 	thorough.Long(t)
 	tb := replayed(turns(t), func(l *replay.Live) { l.Turn.SystemPrompt = "Be kind." }, replay.Prompt, replay.Executor)
@@ -203,8 +203,8 @@ func TestNextRuns(t *testing.T) {
 	assert.Equal(t, "go test ./replay/golden -run '^TestReplay$' -count=1", commands[1])
 }
 
-// unwrapped is a report with its headline and its list of traces in a line each, and
-// without what go test puts before lines.
+// unwrapped returns a report with its headline and its list of traces on one line each, and
+// without the prefix that go test puts before lines.
 func unwrapped(report string) string {
 	lines := strings.Split(strings.ReplaceAll(report, "\n        ", "\n"), "\n")
 	lines[0] = strings.TrimSpace(lines[0])
@@ -220,7 +220,7 @@ func unwrapped(report string) string {
 	return strings.Join(lines, "\n")
 }
 
-// codeLine is what a report says of the code.
+// codeLine matches what a report says about the code.
 var codeLine = regexp.MustCompile(`\n\s+code: (?:after |asked at |handed in by |made in |cancelled at )?([a-z_]+\.go):(\d+) `)
 
 // lineOf is the line of the changed example that a report names.
@@ -241,9 +241,9 @@ func (c change) lineOf(t *testing.T, report string) string {
 	return strings.Split(text, "\n")[number-1]
 }
 
-// test runs the example's replay test with the change in place, and gives what it
-// prints when it fails. The changed example is a module of its own: what a report names it reads
-// in the source.
+// test runs the example's replay test with the change in place, and returns the output of the
+// failing test. The changed example is a module in a folder of its own, so that the report reads
+// the changed source.
 func (c change) test(t *testing.T) string {
 	t.Helper()
 	files, err := c.apply()

@@ -14,7 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
-// testTB is a test that keeps how it fails.
+// testTB is a test that records its failures.
 type testTB struct {
 	TB
 	failed []string
@@ -30,7 +30,7 @@ func setFlag(t *testing.T, name, value string) {
 	t.Cleanup(func() { require.NoError(t, flag.Set(name, before)) })
 }
 
-// allTests makes the test binary look as if all its tests ran.
+// allTests makes the test binary look as if it ran all of its tests.
 func allTests(t *testing.T) {
 	t.Helper()
 	for name, usual := range map[string]string{"run": "", "skip": "", "short": "false", "fuzz": ""} {
@@ -38,7 +38,7 @@ func allTests(t *testing.T) {
 	}
 }
 
-// What a run claims is in one file for each package, over that of an earlier run.
+// The claims of a run are in one file per package, which replaces the file of an earlier run.
 func TestClaim(t *testing.T) {
 	allTests(t)
 	folder, work := filepath.Join(t.TempDir(), "claims"), corpus.WholePath(t.TempDir())
@@ -62,7 +62,7 @@ func TestClaim(t *testing.T) {
 	assert.Equal(t, []corpus.Unreferenced{{File: filepath.Join(work, "c.golden")}}, found)
 }
 
-// A run that leaves tests out says so: it proves nothing stale.
+// A run that leaves tests out says so: it proves no file stale.
 func TestClaimOfAPartialRun(t *testing.T) {
 	for name, value := range map[string]string{"run": "^TestA$", "skip": "Slow", "short": "true", "fuzz": "FuzzA"} {
 		allTests(t)
@@ -80,8 +80,8 @@ func TestClaimOfAPartialRun(t *testing.T) {
 	}
 }
 
-// The checks claim what they use, whether they pass or fail. Without the variable
-// nothing is written, and where nothing can be written they fail.
+// The checks claim the files that they use, whether they pass or fail. Without the variable they
+// write nothing; if the claims cannot be written, they fail.
 func TestChecksClaim(t *testing.T) {
 	folder := t.TempDir()
 	setFlag(t, "update", "false")
@@ -108,7 +108,7 @@ func TestChecksClaim(t *testing.T) {
 	}
 }
 
-// claimsIn are the files of claims in a folder.
+// claimsIn returns the contents of the files of claims in a folder.
 func claimsIn(t *testing.T, folder string) (contents []string) {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(folder, "golden-*"+corpus.ClaimsEnding))

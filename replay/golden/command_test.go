@@ -19,7 +19,7 @@ func TestCommand(t *testing.T) {
 	assert.Equal(t, `go test . -run '^TestA$' -update`, command("TestA", "-update"))
 }
 
-// Each level of a pattern matches the test's own name and nothing around it.
+// Each level of a pattern matches the test's own name and no longer name that contains it.
 func TestPattern(t *testing.T) {
 	for _, name := range []string{"TestA", "TestA/b.c+", "TestA/b[1]/#00"} {
 		levels := strings.Split(name, "/")

@@ -26,8 +26,8 @@ type timedTB struct {
 
 func (t timedTB) Deadline() (time.Time, bool) { return t.deadline, true }
 
-// Of live code that waits for what never comes a check says the trace and the lines, before
-// go test ends the process.
+// If live code waits for something that never comes, a check reports the trace and the lines
+// before go test ends the process.
 func TestACheckEndsBeforeTheTest(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))) // one trace waits, the other does not
 	dir := turns(t)

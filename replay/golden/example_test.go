@@ -8,7 +8,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/golden"
 )
 
-// weather builds the turn: a model that asks for the weather and tells it.
+// weather builds the turn: a model that asks for the weather and reports it.
 func weather() (adk.Config, adk.RawTurn) {
 	tool := fakes.NewTool("weather", "Tells the weather of a city.", "4 °C, rain")
 	return adk.Config{
@@ -21,15 +21,15 @@ func weather() (adk.Config, adk.RawTurn) {
 	}, adk.RawTurn{SystemPrompt: "Be brief."}
 }
 
-// A test gives its *testing.T to the check, and this example something that
-// prints. It prints nothing: the turn is the one in testdata/weather.golden.
+// A real test passes its *testing.T to the check; this example passes a value that prints. It
+// prints nothing, as the turn equals testdata/weather.golden.
 func ExampleTurn() {
 	var t golden.TB = printed{}
 	golden.Turn(t, "weather", weather)
 	// Output:
 }
 
-// printed is a test that prints how it fails.
+// printed is a test that prints its failures.
 type printed struct{}
 
 func (printed) Helper()                         {}

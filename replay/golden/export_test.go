@@ -2,7 +2,7 @@ package golden
 
 import "github.com/adkreplay/adkreplay/replay"
 
-// VerifyInBubble is what InBubble does inside of its bubble.
+// VerifyInBubble does what InBubble does inside of its bubble.
 func VerifyInBubble(t TB, recorded []byte, live func() replay.Live) {
 	verifyInBubble(t, recorded, live, nil)
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/golden"
 )
 
-// fakeTB keeps what a check says of a test.
+// fakeTB records what a check reports to its test.
 type fakeTB struct {
 	name         string
 	failed, told []string
@@ -51,8 +51,8 @@ func loud() (adk.Config, adk.RawTurn) {
 	return config, raw
 }
 
-// setUpdate sets goldie's flag for one test; tests of this package run with
-// -update as well, and must not notice.
+// setUpdate sets goldie's flag for one test. The tests of this package also run with -update,
+// which must not affect them.
 func setUpdate(t *testing.T, value string) {
 	t.Helper()
 	before := flag.Lookup("update").Value.String()
@@ -60,7 +60,7 @@ func setUpdate(t *testing.T, value string) {
 	t.Cleanup(func() { require.NoError(t, flag.Set("update", before)) })
 }
 
-// checked makes a check in a folder of its own, with -update or without.
+// checked runs a check in the given folder, with -update or without.
 func checked(t *testing.T, dir, update string, build func() (adk.Config, adk.RawTurn), contained ...string) *fakeTB {
 	t.Helper()
 	setUpdate(t, update)
@@ -78,8 +78,8 @@ func written(t *testing.T, build func() (adk.Config, adk.RawTurn), contained ...
 	return dir
 }
 
-// failure is the one failure of a check. It ends with the command that makes
-// it again.
+// failure returns the only failure of a check, which must end with the command that runs the check
+// again.
 func failure(t *testing.T, tb *fakeTB, flags string) string {
 	t.Helper()
 	require.Len(t, tb.failed, 1)
@@ -105,7 +105,7 @@ func TestTurnDiffers(t *testing.T) {
 	assert.Contains(t, said, "+      store m1 assistant \"Goodbye!\" in messages")
 }
 
-// A golden file whose ends of lines a checkout has changed is no other turn, and is not updated.
+// A golden file whose line endings were changed by a checkout still matches, and is not updated.
 func TestTurnThatWasCheckedOut(t *testing.T) {
 	dir := written(t, greeting("Hello!"))
 	changed := strings.ReplaceAll(goldenFile(t, dir), "\n", "\r\n")
@@ -125,7 +125,7 @@ func TestTurnWithoutAGoldenFile(t *testing.T) {
 	assertNoFile(t, dir)
 }
 
-// A build that keeps something between runs is found out, also while updating.
+// A build function that keeps state between runs is detected, also while updating.
 func TestTurnIsNotDeterministic(t *testing.T) {
 	for _, update := range []string{"false", "true"} {
 		runs, dir := 0, t.TempDir()
@@ -144,8 +144,8 @@ func TestTurnIsNotDeterministic(t *testing.T) {
 	}
 }
 
-// A gate that times out in one of two runs is told from all else that differs: who settles it
-// came too late.
+// If a gate times out in only one of two runs, that is reported rather than any other difference:
+// whoever settles the gate came too late.
 func TestGateThatTimesOutIsNotDeterministic(t *testing.T) {
 	wait := adk.DispatchMiddleware{Name: "ask", Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 		_, err := dc.WaitFor(ctx, adk.Gate{ID: "g", Reason: "go on?", Timeout: time.Hour})
@@ -163,7 +163,7 @@ func TestGateThatTimesOutIsNotDeterministic(t *testing.T) {
 			config, raw := greeting("Hello!")()
 			config.DispatchInput = []adk.DispatchMiddleware{wait}
 			raw.Observability.TurnGateOpen = func(e adk.TurnGateOpen) {
-				if run == settles { // of the other run a goroutine came too late
+				if run == settles { // in the other run a goroutine came too late
 					_, err := e.Gate.Resolve("owner", true)
 					assert.NoError(t, err)
 				}
@@ -176,7 +176,7 @@ func TestGateThatTimesOutIsNotDeterministic(t *testing.T) {
 	}
 }
 
-// One run that ends before the other differs from it behind its end.
+// A run that ends before the other one differs from it at its end.
 func TestTurnThatEndsEarlyIsNotDeterministic(t *testing.T) {
 	runs := 0
 	said := failure(t, checked(t, t.TempDir(), "false", func() (adk.Config, adk.RawTurn) {
@@ -189,8 +189,8 @@ func TestTurnThatEndsEarlyIsNotDeterministic(t *testing.T) {
 	assert.Contains(t, said, "\nsecond       nack")
 }
 
-// What a turn contains is loud, unless it is meant (design: "contained failures
-// are loud in tests").
+// A contained failure fails the check, unless the test expects it (design: "contained failures are
+// loud in tests").
 func TestTurnContains(t *testing.T) {
 	dir := t.TempDir()
 	said := failure(t, checked(t, dir, "true", loud), "-count=1")
@@ -205,7 +205,7 @@ func TestTurnContains(t *testing.T) {
 	assert.Contains(t, said, `no failure with "second next" in it`)
 }
 
-// Misuse of the engine is contained as a panic is.
+// Misuse of the engine is contained in the same way as a panic.
 func TestTurnContainsMisuse(t *testing.T) {
 	said := failure(t, checked(t, t.TempDir(), "false", func() (adk.Config, adk.RawTurn) {
 		config, raw := greeting("Hello!")()
@@ -235,8 +235,8 @@ func TestUpdateIsRefusedInCI(t *testing.T) {
 	assert.Empty(t, checked(t, dir, "false", greeting("Goodbye!")).failed)
 }
 
-// An update says what it changed before it does, and nothing where nothing has
-// changed. The reason is kept beside the file, under those of earlier updates.
+// An update reports what it changes before it writes, and reports nothing if nothing has changed.
+// The reason is appended to the file of reasons beside the golden file.
 func TestUpdate(t *testing.T) {
 	dir := written(t, greeting("Hello!"))
 	assertFiles(t, dir, "greeting.golden") // a new file needs no reason
@@ -264,7 +264,7 @@ func TestUpdate(t *testing.T) {
 	assert.Empty(t, checked(t, dir, "false", greeting("Bye!")).failed)
 }
 
-// Without a reason a golden file stays as it is, and what would change is shown.
+// Without a reason a golden file stays as it is, and the check shows what would change.
 func TestUpdateNeedsAReason(t *testing.T) {
 	dir := written(t, greeting("Hello!"))
 	before := goldenFile(t, dir)
@@ -279,7 +279,7 @@ func TestUpdateNeedsAReason(t *testing.T) {
 	}
 }
 
-// Where the reason cannot be kept, nothing is changed.
+// If the reason cannot be written, no file is changed.
 func TestUpdateThatCannotBeWritten(t *testing.T) {
 	dir := written(t, greeting("Hello!"))
 	before := goldenFile(t, dir)
@@ -303,7 +303,7 @@ func TestTurnThatCannotBeRun(t *testing.T) {
 	assert.Contains(t, said, "Executor.Run is missing")
 }
 
-// transcribed checks a turn that the test runs itself.
+// transcribed checks a turn that the test itself runs.
 func transcribed(t *testing.T, name string, run func(adk.Probe) error) *fakeTB {
 	t.Helper()
 	setUpdate(t, "false")
@@ -333,7 +333,7 @@ func TestTranscriptNeedsOneTurn(t *testing.T) {
 	assert.Contains(t, nameless, "needs a name")
 }
 
-// A turn that is cut short, by a user who leaves, has a transcript too.
+// A turn that is cut short because its user leaves has a transcript too.
 func TestTranscript(t *testing.T) {
 	golden.Transcript(t, "user-leaves", func(probe adk.Probe) error {
 		config, raw := weather()

@@ -1,3 +1,3 @@
 package golden_test
 
-import _ "github.com/adkreplay/adkreplay/internal/headroom" // it makes much garbage
+import _ "github.com/adkreplay/adkreplay/internal/headroom" // the tests make much garbage

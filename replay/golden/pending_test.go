@@ -18,7 +18,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/golden"
 )
 
-// pendingIn are what a folder keeps.
+// pendingIn returns the pending changes that are kept in a folder.
 func pendingIn(t *testing.T, folder string) []corpus.Pending {
 	t.Helper()
 	all, err := corpus.ReadPending(folder)
@@ -26,7 +26,7 @@ func pendingIn(t *testing.T, folder string) []corpus.Pending {
 	return all
 }
 
-// accepted accepts what is pending.
+// accepted accepts the pending changes.
 func accepted(t *testing.T, all []corpus.Pending) {
 	t.Helper()
 	a, err := corpus.NewAcceptance("The agent is kinder.", time.Now(), func(string) string { return "" })
@@ -36,8 +36,8 @@ func accepted(t *testing.T, all []corpus.Pending) {
 	}
 }
 
-// A turn that is not the one of its golden file is kept until somebody reviews it, and
-// forgotten where it is the one again. Without the variable nothing is kept.
+// A turn that differs from its golden file is kept until somebody reviews it, and is removed when
+// the turn matches again. Without the variable nothing is kept.
 func TestTurnIsPending(t *testing.T) {
 	dir, folder := written(t, greeting("Hello!")), filepath.Join(t.TempDir(), "pending")
 	require.Len(t, checked(t, dir, "false", greeting("Goodbye!")).failed, 1)
@@ -63,8 +63,8 @@ func TestTurnIsPending(t *testing.T) {
 	assert.Empty(t, pendingIn(t, folder), "-update has accepted it")
 }
 
-// Of a folder each trace that diverged is kept as today's code makes it, live code and all;
-// those that are the same again are forgotten.
+// Each trace of a folder that diverged is kept as today's code, including the live code, makes it.
+// Traces that match again are removed.
 func TestReplayIsPending(t *testing.T) {
 	dir, folder := recordings(t, "a.jsonl", "deep/b.jsonl"), t.TempDir()
 	t.Setenv("CI", "")
@@ -85,8 +85,8 @@ func TestReplayIsPending(t *testing.T) {
 	assert.Contains(t, string(content), "Be kind.")
 }
 
-// What cannot be accepted is kept too, with the reason, so that a review names it; and go test
-// says how much of either there is. Where all is the same the folder is there and empty.
+// A change that cannot be accepted is kept too, with the reason, so that a review names it. go test
+// reports how many of each kind there are. If no trace differs, the folder exists and is empty.
 func TestReplayKeepsWhatIsRefused(t *testing.T) {
 	dir, folder := turns(t), filepath.Join(t.TempDir(), "pending")
 	t.Setenv("CI", "")
@@ -117,7 +117,7 @@ func TestReplayKeepsWhatIsRefused(t *testing.T) {
 	assert.Equal(t, "ADKREPLAY_REASON='why it changed' go test ./replay/golden -run '^TestReplay$' -update", all[0].Accept)
 }
 
-// asksTwice has the executor ask for what was not recorded.
+// asksTwice makes the executor ask for something that was not recorded.
 func asksTwice(l *replay.Live) {
 	run := l.Config.Executor.Run
 	l.Config.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -128,8 +128,8 @@ func asksTwice(l *replay.Live) {
 	}
 }
 
-// Whether a change can be accepted is found out by running live code once more, and whether it
-// varies by another run and by one of what is made afresh, but for code that writes for real.
+// One more run of live code shows whether a change can be accepted. Another run, and one with a
+// freshly made agent, show whether it varies. Code that writes for real is run only once.
 func TestWhatWritesIsRunOnce(t *testing.T) {
 	dir := turns(t)
 	for writes, runs := range map[bool]int32{false: 8, true: 2} {
@@ -151,8 +151,8 @@ func TestWhatWritesIsRunOnce(t *testing.T) {
 	}
 }
 
-// What is told as acceptable can be accepted, and what cannot be is not told so: it says what
-// to do instead. -update does what was told.
+// A change that the report calls acceptable can be accepted. For any other change the report says
+// what to do instead. -update does what the report announced.
 func TestReplayTellsWhatCanBeAccepted(t *testing.T) {
 	t.Setenv("CI", "")
 	t.Setenv("ADKREPLAY_REASON", "It is meant.")
@@ -206,7 +206,7 @@ func TestReplayTellsWhatCanBeAccepted(t *testing.T) {
 	}
 }
 
-// A folder that is not named by its whole path would be another one for each package.
+// The folder must be an absolute path: a relative one would be another folder for each package.
 func TestPendingFolderIsWhole(t *testing.T) {
 	dir := written(t, greeting("Hello!"))
 	t.Setenv("ADKREPLAY_PENDING", "pending")

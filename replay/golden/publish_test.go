@@ -18,7 +18,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/golden"
 )
 
-// onStdout is what a function writes to the standard output.
+// onStdout returns what a function writes to the standard output.
 func onStdout(t *testing.T, do func()) string {
 	t.Helper()
 	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
@@ -59,14 +59,14 @@ func readJUnit(t *testing.T, file string) (d junitDocument) {
 	return d
 }
 
-// sayGoodbye is an executor that is another than the recorded one.
+// sayGoodbye is an executor that differs from the recorded one.
 func sayGoodbye(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 	_, err := h.ReportMessage("other", "Goodbye!", true)
 	return errors.Join(err, dc.Ack())
 }
 
-// TestMain keeps what checks say here that are to fail from the CI system that runs these
-// tests, which would show them as errors.
+// TestMain hides the output of checks that fail on purpose from the CI system that runs these
+// tests, which would show it as errors.
 func TestMain(m *testing.M) {
 	for _, variable := range []string{"GITHUB_ACTIONS", "ADKREPLAY_JUNIT", "ADKREPLAY_HTML"} {
 		_ = os.Unsetenv(variable)
@@ -74,7 +74,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A CI system is told of a difference by itself, at the line of the user's code.
+// A check reports a difference to the CI system by itself, at the line of the user's code.
 func TestReplayTellsTheCISystem(t *testing.T) {
 	dir := turns(t)
 	file := filepath.Join(t.TempDir(), "reports", "junit.xml")
@@ -114,8 +114,8 @@ func TestReplayTellsTheCISystem(t *testing.T) {
 	assert.Contains(t, suites[1].Cases[0].Error.Message, "there is no trace")
 }
 
-// Where nobody asks, nothing is printed and no file is written; a * keeps the tests of
-// several packages apart.
+// If no report is requested, nothing is printed and no file is written. A * in the file's name
+// keeps the reports of several packages apart.
 func TestReplayTellsWhoAsks(t *testing.T) {
 	dir := turns(t)
 	t.Setenv("GITHUB_ACTIONS", "")
@@ -128,8 +128,8 @@ func TestReplayTellsWhoAsks(t *testing.T) {
 	assert.Len(t, readJUnit(t, filepath.Join(folder, "replay-golden.TestReplay.xml")).Suites, 1)
 }
 
-// Who asks for it gets a page of what is red, and of nothing else; one test does not take the
-// place of another's.
+// If a page is requested, it holds the red traces only; the page of one test does not replace that
+// of another.
 func TestReplayWritesAPage(t *testing.T) {
 	dir, file := turns(t), filepath.Join(t.TempDir(), "pages", "red.html")
 	t.Setenv("GITHUB_ACTIONS", "")

@@ -21,7 +21,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
-// What Options.Redact finds is in no file that a check writes, and in nothing that it says.
+// Text that Options.Redact finds is in no file that a check writes, and in none of its messages.
 func TestASecretIsInNoGoldenFile(t *testing.T) {
 	t.Setenv("CI", "")
 	t.Setenv("ADKREPLAY_REASON", "Another key.")
@@ -53,8 +53,8 @@ func TestASecretIsInNoGoldenFile(t *testing.T) {
 	}
 }
 
-// A secret that the rules know by a path alone, of which nothing live is, is in nothing that a
-// check writes, in whatever words today's code says it.
+// A secret that the rules know by a path alone, at which no live value stands, is in nothing that
+// a check writes, in whatever words today's code says it.
 func TestASecretKnownByAPathIsWrittenNowhere(t *testing.T) {
 	thorough.Long(t)
 	const secret = "correct-horse"
@@ -83,7 +83,7 @@ func TestASecretKnownByAPathIsWrittenNowhere(t *testing.T) {
 	raw := adk.RawTurn{SystemPrompt: "Help.", Stash: map[string]any{"password": secret}}
 	for name, c := range map[string]struct {
 		recorded, today adk.Config
-		given           bool // found only where Live.Turn has it
+		given           bool // found only if Live.Turn has it
 	}{
 		"the same words":  {recorded: agent(message("Your key is " + secret)), today: agent(message("Your key is " + secret))},
 		"other words":     {recorded: agent(message("Your key is " + secret)), today: agent(message("Take " + secret + " as your key"))},

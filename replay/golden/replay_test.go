@@ -24,8 +24,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/golden"
 )
 
-// turns is a folder with two recorded turns of the weather agent, which a check does
-// not record anew.
+// turns is a folder with two recorded turns of the weather agent. A check does not record them
+// anew.
 func turns(t *testing.T) (dir string) {
 	t.Helper()
 	setUpdate(t, "false")
@@ -55,7 +55,7 @@ func recordTurn(t *testing.T, path string, config adk.Config, raw adk.RawTurn, o
 	require.NoError(t, file.Close())
 }
 
-// replayed makes the check with the weather agent and these live seams.
+// replayed runs the check with the weather agent and the given live seams.
 func replayed(dir string, change func(*replay.Live), seams ...string) *fakeTB {
 	tb := &fakeTB{name: "TestReplay"}
 	golden.Replay(tb, dir, func(string) replay.Live {
@@ -86,7 +86,7 @@ func TestReplayPasses(t *testing.T) {
 		notCompared("executor/model tool/weather tool/clock storage/*", "run/prompt run/tools")}, allUnfolded(tb.told))
 }
 
-// allUnfolded are texts as unfolded gives them.
+// allUnfolded returns the texts, unfolded.
 func allUnfolded(texts []string) (all []string) {
 	for _, text := range texts {
 		all = append(all, unfolded(text))
@@ -94,9 +94,9 @@ func allUnfolded(texts []string) (all []string) {
 	return all
 }
 
-// assertFits holds a failure against a screen of 80 columns, behind what go test puts before
-// its lines: the place and, below that, eight spaces. What has no place to be folded at, and a
-// command, may be longer.
+// assertFits checks that a failure fits on a screen of 80 columns, including the place that go
+// test puts before its first line and the eight spaces before the others. A line that cannot be
+// folded, and a command, may be longer.
 func assertFits(t *testing.T, text string) {
 	t.Helper()
 	for i, line := range strings.Split(text, "\n") {
@@ -110,13 +110,13 @@ func assertFits(t *testing.T, text string) {
 	}
 }
 
-// notCompared ends the log of a check that found all the same.
+// notCompared is the end of the log of a check that found no difference.
 func notCompared(live, scripted string) string {
 	return "\n  not compared: network, files and memory of " + live +
 		"\n  not compared: " + scripted + " (not live)"
 }
 
-// A trace for which nothing is chosen is named: the others do not vouch for it.
+// A trace for which no live seam is chosen is named: the other traces do not vouch for it.
 func TestReplayNamesWhatIsScripted(t *testing.T) {
 	dir := turns(t)
 	tb := &fakeTB{name: "TestReplay"}
@@ -132,7 +132,7 @@ func TestReplayNamesWhatIsScripted(t *testing.T) {
 	assert.Contains(t, unfolded(tb.told[0]), "all the same; with nothing live: "+dir+"/b.jsonl\n  not compared: ")
 }
 
-// An executor of which only the code is given is found too.
+// An executor that is given only as a function, without a name, is found too.
 func TestReplayOfAnExecutorWithoutAName(t *testing.T) {
 	tb := &fakeTB{name: "TestReplay"}
 	golden.Replay(tb, turns(t), func(string) replay.Live {
@@ -142,8 +142,8 @@ func TestReplayOfAnExecutorWithoutAName(t *testing.T) {
 	assert.Empty(t, tb.failed)
 }
 
-// A cause is one failure with all traces that it hits: what changed in its second
-// line, and the command that shows it again in its last.
+// A cause is one failure that lists all traces with the cause. Its second line says what changed,
+// and its last line is the command that shows it again.
 func TestReplayFailsForEachCause(t *testing.T) {
 	tb := replayed(turns(t), func(l *replay.Live) { l.Turn.SystemPrompt = "Be kind." }, replay.Prompt, replay.Executor)
 	require.Len(t, tb.failed, 1)
@@ -154,8 +154,8 @@ func TestReplayFailsForEachCause(t *testing.T) {
 	assert.LessOrEqual(t, len(lines), 32)
 }
 
-// Each of several causes is a failure of its own, whichever hits more traces: one
-// that was shown and mended must not be what hid the next.
+// Each of several causes is a failure of its own, whichever affects more traces. Otherwise fixing
+// the reported cause would only reveal the next one.
 func TestReplayFailsForEveryCause(t *testing.T) {
 	tb := &fakeTB{name: "TestReplay"}
 	golden.Replay(tb, turns(t), func(trace string) replay.Live {
@@ -178,7 +178,7 @@ func TestReplayFailsForEveryCause(t *testing.T) {
 	}
 }
 
-// What nobody looked at is not green.
+// A check that compared nothing is not green.
 func TestReplayIsRedWhereNobodyLooked(t *testing.T) {
 	dir, empty := turns(t), t.TempDir()
 	idle := func(l *replay.Live) {
@@ -216,8 +216,8 @@ func TestReplayIsRedWhereNobodyLooked(t *testing.T) {
 	}
 }
 
-// A trace that cannot be read does not hide what the others say, nor is it
-// hidden by them.
+// A trace that cannot be read hides no failure
+// of the other traces, nor do they hide it.
 func TestReplayOfACutTrace(t *testing.T) {
 	dir := turns(t)
 	trace, err := os.ReadFile(filepath.Join(dir, "a.jsonl"))
@@ -233,8 +233,8 @@ func TestReplayOfACutTrace(t *testing.T) {
 	assert.Len(t, tb.failed, 2)
 }
 
-// A trace into which somebody wrote is told once, with what a replay makes of that: it follows from
-// it, and is no difference of the code. One that others show too is.
+// An edited trace is reported once, together with the divergence of its replay, which follows from the
+// edit and is no difference of the code. A difference that other traces show too is one of the code.
 func TestReplayOfAnEditedTrace(t *testing.T) {
 	dir := turns(t)
 	recorded, err := os.ReadFile(filepath.Join(dir, "a.jsonl"))
@@ -259,7 +259,7 @@ func TestReplayOfAnEditedTrace(t *testing.T) {
 	assert.Contains(t, unfolded(tb.failed[1]), "in 2 traces of ")
 }
 
-// What live code asks for behind the place where a file was cut is no change of that code.
+// An ask of live code after the place where a file was cut is no change of that code.
 func TestReplayOfATraceCutBehindItsAsking(t *testing.T) {
 	dir := turns(t)
 	trace, err := os.ReadFile(filepath.Join(dir, "a.jsonl"))
@@ -273,7 +273,7 @@ func TestReplayOfATraceCutBehindItsAsking(t *testing.T) {
 	assert.Contains(t, unfolded(tb.failed[0]), "truncated trace")
 }
 
-// A compressed trace is a trace like any other.
+// A compressed trace is treated like any other.
 func TestReplayOfACompressedTrace(t *testing.T) {
 	dir := turns(t)
 	record(t, dir, "c.jsonl.zst", replay.RecordOptions{Compress: true})
@@ -285,7 +285,7 @@ func TestReplayOfACompressedTrace(t *testing.T) {
 	assert.Contains(t, unfolded(tb.failed[0]), "in 3 traces of "+dir+": a.jsonl, b.jsonl, c.jsonl.zst\n")
 }
 
-// A live that ends its goroutine, as t.Fatal does, ends the check.
+// A live function that ends its goroutine, as t.Fatal does, ends the check.
 func TestReplayEndsWithItsTest(t *testing.T) {
 	dir, ended := turns(t), make(chan bool)
 	go func() {
@@ -297,8 +297,8 @@ func TestReplayEndsWithItsTest(t *testing.T) {
 	assert.True(t, <-ended)
 }
 
-// The tests of the check hold with -update too, and with a reason: make golden gives
-// them both.
+// The tests of the check also hold with -update and a reason, both of which make golden gives
+// them.
 func TestReplayWhereFilesAreUpdated(t *testing.T) {
 	thorough.Long(t)
 	for _, reason := range []string{"", "because"} {

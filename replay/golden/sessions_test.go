@@ -30,26 +30,26 @@ import (
 	"github.com/adkreplay/adkreplay/replay/sessions"
 )
 
-// shopper is an agent with sessions: a tool of it puts what was delivered into a basket.
+// shopper is an agent with sessions; its tool puts deliveries into a basket.
 type shopper struct {
 	prompt string
-	// counts has the tool set a second key.
+	// counts makes the tool set a second key.
 	counts bool
-	// version is that of the key's values: 2 has things with a price.
+	// version is the version of the key's values: in version 2, things have a price.
 	version int
-	// copies has the channel store its message twice.
+	// copies makes the channel store its message twice.
 	copies bool
-	// closed has the executor nack.
+	// closed makes the executor nack.
 	closed bool
-	// asks is how often each turn asks what a delivery costs; remembers has only the first of a
-	// process do so.
+	// asks is how often each turn asks what a delivery costs. If remembers is set, only the first turn
+	// of a process asks.
 	asks      int
 	remembers bool
-	// runs has the tool, calls the executor and begun the prompt say how often it was asked for.
+	// If set, the tool, the executor and the prompt say how often they were called.
 	runs, calls, begun *atomic.Int32
 }
 
-// counted is a text with what was counted, if that is.
+// counted appends the incremented counter to the text, unless n is nil.
 func counted(text string, n *atomic.Int32) string {
 	if n == nil {
 		return text
@@ -68,7 +68,7 @@ func (s shopper) basket(t *testing.T) *session.Key[[]string] {
 	return key
 }
 
-// host makes a host of the agent, that is observed or not.
+// host makes a host of the agent; observed may be nil.
 func (s shopper) host(t *testing.T, observed *sessions.HostRecorder) *session.Host {
 	kept, err := memory.New(storage.Config{})
 	require.NoError(t, err)
@@ -98,7 +98,7 @@ func (s shopper) host(t *testing.T, observed *sessions.HostRecorder) *session.Ho
 	return host
 }
 
-// asking is the executor of a process, which may ask before it runs.
+// asking returns the executor of a new process, which may ask before it does its work.
 func (s shopper) asking() func(context.Context, *adk.DispatchContext, *adk.Helpers) error {
 	asks := s.asks
 	return func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -147,13 +147,13 @@ func (c counter) Deliver(ctx context.Context, tc *adk.TurnContext, d session.Del
 
 var shop = shopper{prompt: "You sell."}
 
-// shops is a folder with two recordings of the shop, of three turns and of one.
+// shops is a folder with two recordings of the shop, one of three turns and one of a single turn.
 func shops(t *testing.T) (dir string) {
 	t.Helper()
 	return redactedShops(t, nil)
 }
 
-// redactedShops are shops whose traces are redacted by rules, if there are any.
+// redactedShops are shops whose traces are redacted by the rules, unless these are nil.
 func redactedShops(t *testing.T, rules *redact.Rules) (dir string) {
 	t.Helper()
 	return shop.shops(t, rules)
@@ -181,7 +181,7 @@ func (s shopper) shops(t *testing.T, rules *redact.Rules) (dir string) {
 	return dir
 }
 
-// resold makes the check with a shop of today.
+// resold runs the check with today's shop.
 func (s shopper) resold(t *testing.T, dir, update string, live replay.Live) *fakeTB {
 	t.Helper()
 	setUpdate(t, update)
@@ -190,10 +190,10 @@ func (s shopper) resold(t *testing.T, dir, update string, live replay.Live) *fak
 	return tb
 }
 
-// tools has the shop's tool and executor live.
+// tools makes the shop's tool and executor live.
 var tools = replay.Live{Seams: []string{replay.ToolCode, replay.Executor}}
 
-// writing has its storage live too, where a host without a claim keeps what it is given.
+// writing makes the storage live too; a host without a claim keeps what it is given.
 var writing = replay.Live{Seams: []string{replay.ToolCode, replay.Executor, "storage/*.store"}, Writes: true}
 
 func TestReplaySessionsPasses(t *testing.T) {
@@ -210,12 +210,12 @@ func TestReplaySessionsPasses(t *testing.T) {
 	assert.Contains(t, said(t, tb), `nothing that "tool/other" takes ran`)
 }
 
-// changedShops are what becomes of the shop, and what a check says of it.
+// changedShops are changes of the shop, and what a check says about each.
 var changedShops = map[string]struct {
 	shop shopper
 	live replay.Live
 	says string
-	// holds is what the last trace of three, and the journal, have when it was accepted.
+	// holds is text in the last of three traces after the change is accepted, and journal is text in the journal.
 	holds, journal string
 }{
 	"another prompt":             {shopper{prompt: "You shout."}, tools, "You shout.", `"prompt":"You shout."`, `"keys":["shop.basket"]`},
@@ -224,8 +224,8 @@ var changedShops = map[string]struct {
 	"a channel that stores more": {shopper{prompt: "You sell.", copies: true}, writing, `store m2 user "milk" in messages`, `salt-copy`, `messages.store milk-copy `},
 }
 
-// What the recorded process remembered of an earlier turn has no answer in a later one: the log
-// names the turn that had asked.
+// The recorded process remembered an answer from an earlier turn. In the replay the later turn
+// asks for it, and the recording has no answer there. The log names the turn that had asked.
 func TestReplaySessionsOfAProcessThatRemembers(t *testing.T) {
 	remembering := shopper{prompt: "You sell.", asks: 1, remembers: true}
 	dir := remembering.shops(t, nil)
@@ -235,7 +235,7 @@ func TestReplaySessionsOfAProcessThatRemembers(t *testing.T) {
 	assert.NotContains(t, strings.Join(tb.told, "\n"), "/one/")
 	assert.Contains(t, unfolded(strings.Join(tb.failed, "\n")), "record its session anew, into that folder: run it with sessions.RecordHost")
 
-	// Who asks once more than he did remembers nothing.
+	// If an agent asks once more in each turn than recorded, no memory of the process explains it.
 	asking := shopper{prompt: "You sell.", asks: 1}
 	each := asking.shops(t, nil)
 	asking.asks = 2
@@ -243,16 +243,16 @@ func TestReplaySessionsOfAProcessThatRemembers(t *testing.T) {
 	assert.Contains(t, unfolded(strings.Join(tb.failed, "\n")), "ask prices")
 	assert.NotContains(t, unfolded(strings.Join(tb.told, "\n")), "to the byte")
 
-	// What only a later turn asked nobody can have remembered.
+	// A process cannot have remembered what only a later turn asked.
 	require.NoError(t, os.Rename(filepath.Join(dir, "three", "host-1.jsonl"), filepath.Join(dir, "three", "host-9.jsonl")))
 	tb = remembering.resold(t, dir, "false", tools)
 	assert.Contains(t, unfolded(strings.Join(tb.failed, "\n")), "ask prices")
 	assert.NotContains(t, unfolded(strings.Join(tb.told, "\n")), "to the byte")
 }
 
-// A change of the agent is one cause, in the turns of all sessions that it hits, and is
-// accepted with a reason: then the later turns begin with what the earlier ones leave now, and
-// the check passes.
+// A change of the agent is one cause, with the affected turns of all sessions. It is accepted with
+// a reason; then the later turns begin with what the earlier ones leave behind now, and the check
+// passes.
 func TestReplaySessionsAccepts(t *testing.T) {
 	thorough.Long(t)
 	for name, c := range changedShops {
@@ -265,7 +265,7 @@ func TestReplaySessionsAccepts(t *testing.T) {
 			assert.Contains(t, strings.Join(tb.failed, "\n"), c.says)
 			assert.Regexp(t, `in 4 traces:\s+`+dir+`/one/host-1\.jsonl`, strings.Join(tb.failed, "\n"))
 			accepting := "to accept this: ADKREPLAY_REASON="
-			if c.live.Writes { // for real, so that it is not run once more to see what can be
+			if c.live.Writes { // for real, so it is not run again to find out what can be accepted
 				accepting = "to accept what can be: ADKREPLAY_REASON="
 			}
 			assert.Contains(t, tb.failed[len(tb.failed)-1], accepting)
@@ -296,7 +296,7 @@ func TestNoSessionIsAcceptedInCI(t *testing.T) {
 	assert.Equal(t, before, readAll(t, dir))
 }
 
-// What cannot be accepted fails the check, and changes nothing of its folder.
+// A change that cannot be accepted fails the check, and no file of its folder changes.
 func TestReplaySessionsRefuses(t *testing.T) {
 	dir := shops(t)
 	before := readAll(t, dir)
@@ -308,15 +308,15 @@ func TestReplaySessionsRefuses(t *testing.T) {
 	assert.Equal(t, before, readAll(t, dir))
 }
 
-// What is another each time is not accepted, whether the agent's code says it or what its host
-// begins a turn with, and also where code writes for real: the folder is left as it was.
+// A difference that varies from run to run is not accepted, whether it comes from the agent's code or
+// from the host's beginning of a turn, and also if code writes for real. The folder is left as it was.
 func TestReplaySessionsRefusesWhatVaries(t *testing.T) {
 	t.Setenv("ADKREPLAY_REASON", "It is meant.")
 	const varies = "it is not the same each time it is run"
 	for name, c := range map[string]struct {
 		shop  shopper
 		live  replay.Live
-		tried string // what the check says before anybody accepts
+		tried string // what the check says before anything is accepted
 	}{
 		"a tool":                      {shopper{prompt: "You sell.", runs: new(atomic.Int32)}, tools, "this cannot be accepted:\n  "},
 		"an executor":                 {shopper{prompt: "You sell.", calls: new(atomic.Int32)}, tools, "this cannot be accepted:\n  "},
@@ -344,7 +344,7 @@ func TestReplaySessionsRefusesWhatVaries(t *testing.T) {
 	}
 }
 
-// Sessions that part get their page too, with the journals in it, where somebody asks for one.
+// Sessions that diverge also get a page with their journals, if a page is requested.
 func TestReplaySessionsWritesAPage(t *testing.T) {
 	dir, file := shops(t), filepath.Join(t.TempDir(), "red.html")
 	t.Setenv("ADKREPLAY_HTML", file)
@@ -363,8 +363,8 @@ func TestReplaySessionsWritesAPage(t *testing.T) {
 	assert.Contains(t, told, "committed revision 2")
 }
 
-// What would be accepted is kept for a review, all files of a recording as one change, and
-// forgotten where it is the same again.
+// The files that accepting would write are kept for a review, all files of a recording as one
+// change. They are removed when the recording matches again.
 func TestReplaySessionsIsPending(t *testing.T) {
 	dir, folder := shops(t), t.TempDir()
 	t.Setenv("ADKREPLAY_PENDING", folder)
@@ -383,7 +383,7 @@ func TestReplaySessionsIsPending(t *testing.T) {
 	assert.Empty(t, loud.resold(t, dir, "false", tools).failed)
 }
 
-// A check of less than was recorded is not green.
+// A check that covers less than what was recorded is not green.
 func TestReplaySessionsOfOtherFolders(t *testing.T) {
 	assert.Contains(t, said(t, shop.resold(t, t.TempDir(), "false", tools)), "there is no trace")
 	assert.Contains(t, said(t, shop.resold(t, turns(t), "false", tools)), "there is no journal of sessions: Replay plays traces alone")
@@ -427,7 +427,7 @@ func TestReplaySessionsOfOtherFolders(t *testing.T) {
 	assert.Contains(t, said(t, shop.resold(t, dir, "false", tools)), "1 attempt of "+dir+"/three: no trace: what is not looked at is not the same")
 }
 
-// What a host has left that was killed within a turn is no fault: the check says what it has not
+// The files of a host that was killed within a turn are no fault. The check says what it has not
 // compared, and accepts changes of the rest.
 func TestReplaySessionsOfAKilledHost(t *testing.T) {
 	dir := shops(t)
@@ -455,8 +455,8 @@ func TestReplaySessionsOfAKilledHost(t *testing.T) {
 	assert.Equal(t, torn, after, "nobody knows how it would go on")
 }
 
-// SES-34: redacted sessions pass, and a change of their agent is accepted, by the rules by which
-// they were redacted. What the rules find is in no file then, and in nothing that a check says.
+// SES-34: redacted sessions pass. A change of their agent is accepted, using the rules by which
+// they were redacted. Text that the rules find is then in no file, and in no message of a check.
 func TestReplaySessionsRedacted(t *testing.T) {
 	thorough.Long(t)
 	t.Setenv("ADKREPLAY_REASON", "It is meant.")
@@ -487,7 +487,7 @@ func TestReplaySessionsRedacted(t *testing.T) {
 	assert.NotRegexp(t, `7654321|home\.example`, strings.Join(slices.Concat(parted.failed, parted.told, accepted.told), "\n"))
 }
 
-// A host that does not begin a turn is said, a reason once.
+// A host that fails to begin a turn is reported, each reason once.
 func TestReplaySessionsWithABrokenHost(t *testing.T) {
 	dir := shops(t)
 	broken := func(string) (*session.Host, replay.Live) {
@@ -512,8 +512,8 @@ func TestReplaySessionsWithABrokenHost(t *testing.T) {
 	assert.NotContains(t, told, "panic")
 }
 
-// A session that a test runs itself is held against its golden file: the story, and the
-// transcripts of the turns.
+// A session that a test itself runs is compared with its golden file, which holds the story and
+// the transcripts of the turns.
 func TestSession(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("CI", "")

@@ -38,7 +38,7 @@ import (
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
-// watched is a tracer provider, and the spans that have ended in it.
+// watched returns a tracer provider, and an exporter that keeps the spans that have ended.
 func watched(t *testing.T) (*sdk.TracerProvider, *tracetest.InMemoryExporter) {
 	ended := tracetest.NewInMemoryExporter()
 	provider := sdk.NewTracerProvider(sdk.WithSyncer(ended))
@@ -46,7 +46,7 @@ func watched(t *testing.T) (*sdk.TracerProvider, *tracetest.InMemoryExporter) {
 	return provider, ended
 }
 
-// told is a span as a test looks at it, whoever told it.
+// told is a span in the form that tests compare, whether live or exported.
 type told struct {
 	Name, Parent string // the parent's name; empty for none
 	Kind         int
@@ -94,20 +94,20 @@ func (*logged) ForceFlush(context.Context) error { return nil }
 
 func (*logged) Shutdown(context.Context) error { return nil }
 
-// listened is a logger provider, and the records that have come to it.
+// listened returns a logger provider, and the records that it has received.
 func listened() (*sdklog.LoggerProvider, *logged) {
 	var l logged
 	return sdklog.NewLoggerProvider(sdklog.WithProcessor(sdklog.NewSimpleProcessor(&l))), &l
 }
 
-// event is one beside spans as a test looks at it, whoever told it.
+// event is a log record in the form that tests compare, whether live or exported.
 type event struct {
 	Name, Within string // the name of its span
 	At, Observed int64
 	Said         map[string]any
 }
 
-// ofLogger are the events of a logger, which happened in spans of a tracer.
+// ofLogger are the events of a logger that belong to spans of a tracer.
 func ofLogger(t *testing.T, l *logged, stubs tracetest.SpanStubs) (all []event) {
 	names := map[trace.SpanID]string{}
 	for _, s := range stubs {
@@ -125,7 +125,7 @@ func ofLogger(t *testing.T, l *logged, stubs tracetest.SpanStubs) (all []event) 
 	return all
 }
 
-// valueSaid is a value of a logger as plain makes one of OTLP's.
+// valueSaid converts a value of a logger to the form that plain gives values of OTLP.
 func valueSaid(v attribute.Value) any {
 	switch v.Type() {
 	case attribute.SLICE:
@@ -144,7 +144,7 @@ func valueSaid(v attribute.Value) any {
 	return v.AsInterface()
 }
 
-// list is a list, of texts where they are all.
+// list is a list; it is one of strings if all elements are.
 func list(all []any) any {
 	texts := []string{}
 	for _, one := range all {
@@ -158,7 +158,7 @@ func list(all []any) any {
 	return all
 }
 
-// ofTrace are the spans that are exported of a trace, and the events.
+// ofTrace are the spans and the events that are exported from a trace.
 func ofTrace(t *testing.T, recorded []byte, o spans.Options) (all []told, events []event) {
 	exported, err := otlp.Export(bytes.NewReader(recorded), replaytrace.Options{}, o)
 	require.NoError(t, err)
@@ -219,8 +219,8 @@ func plain(v otlp.Value) any {
 	return nil
 }
 
-// asksOverHTTP is a turn that asks a service, in vain and again, and a model: with values of every
-// kind, and of what no conventions know.
+// asksOverHTTP is a turn that asks a service, fails, and asks again, and then asks a model. It
+// uses values of every kind, and some that the conventions do not know.
 func asksOverHTTP() scenarios.Scenario {
 	return scenarios.Scenario{Name: "asks-over-http", Must: scenarios.Ending{Dispatch: adk.StatusAck, Iterations: 1}, Build: func(scenarios.Outside) (adk.Config, adk.RawTurn) {
 		const forecast = "http://weather.example:8080/v1/oslo?key=secret"
@@ -266,9 +266,9 @@ type service func(*http.Request) *http.Response
 
 func (s service) RoundTrip(r *http.Request) (*http.Response, error) { return s(r), nil }
 
-// What a tracer and a logger are told of a turn is what is exported of its trace, with content
-// and without: spans of every kind, and an event of each conversation with a model that is seen. No
-// attribute has a name that is neither the conventions' nor ours, and of an event none is ours.
+// A tracer and a logger receive of a turn exactly what is exported from its trace, with content
+// and without: spans of every kind, and an event for each exchange with a model. The name of an
+// attribute is in the conventions or is ours; an event has no attributes of ours.
 func TestLiveAndExportedAgree(t *testing.T) {
 	known := conventions(t)
 	kinds, events := map[string]int{}, 0
@@ -316,8 +316,8 @@ func TestLiveAndExportedAgree(t *testing.T) {
 	assert.Positive(t, events)
 }
 
-// Without a logger there are no events; with one each says what its span says of the model, and
-// what was said as values and not as text, where content is asked for.
+// Without a logger there are no events. With one, each event says about the model what its span
+// says. If content is requested, the event holds it as structured values, not as text.
 func TestEvents(t *testing.T) {
 	for _, content := range []bool{false, true} {
 		logs, records := listened()
@@ -355,7 +355,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// conventions are the keys of attributes in the conventions.
+// conventions are the attribute keys of the conventions.
 func conventions(t *testing.T) map[string]bool {
 	keys, err := semconv()
 	require.NoError(t, err)
@@ -364,7 +364,7 @@ func conventions(t *testing.T) map[string]bool {
 	return keys
 }
 
-// semconv are the keys that the package of the conventions declares. It has no list of them.
+// semconv are the keys that the package of the conventions declares; the package has no list of them.
 var semconv = sync.OnceValues(func() (map[string]bool, error) {
 	dir, err := exec.Command("go", "list", "-f", "{{.Dir}}", "go.opentelemetry.io/otel/semconv/v1.41.0").Output()
 	if err != nil {
@@ -378,7 +378,7 @@ var semconv = sync.OnceValues(func() (map[string]bool, error) {
 	return keys, err
 })
 
-// asked is what user code asks of a model, as a transport tells it.
+// asked is what user code asks a model for, as a transport reports it.
 type asked struct {
 	Method string         `json:"method"`
 	Path   string         `json:"path"`
@@ -391,13 +391,13 @@ var request = asked{"POST", "/v1/chat/completions", map[string]any{
 	"tools":    []any{map[string]any{"type": "function", "function": map[string]any{"name": "weather"}}},
 }}
 
-// answering are pieces of answers, one answer a list, each a second after the one before it.
+// answering are the answers, each a list of pieces that arrive a second apart.
 type answering struct {
 	clock   *fakes.Clock
 	answers [][]string
 }
 
-// ask asks for the next answer; an empty piece is an error.
+// ask reads the next answer; an empty piece is an error.
 func (a *answering) ask(ctx context.Context) (err error) {
 	next := a.answers[0]
 	a.answers = a.answers[1:]
@@ -425,7 +425,7 @@ var answered = []string{`{"status":200}`,
 	`{"data":{"id":"c1","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"\"Oslo\"}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":20,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":16},"completion_tokens_details":{"reasoning_tokens":2}}}}`,
 }
 
-// run runs a turn whose executor is user code, and gives its spans.
+// run runs a turn with execute as its executor, and returns its spans.
 func run(t *testing.T, ctx context.Context, c otel.Config, execute func(ctx context.Context, dc *adk.DispatchContext, a *answering) error, answers ...[]string) []told {
 	t.Helper()
 	provider, ended := watched(t)
@@ -453,8 +453,8 @@ func named(t *testing.T, all []told, name string) told {
 	return all[at]
 }
 
-// A model is asked in a span that says what it was asked for and what that took; again in
-// another one; and what was said is in none of them.
+// Each request to a model has its own span, which says what was requested and what it consumed. No
+// span holds the content.
 func TestChat(t *testing.T) {
 	all := run(t, t.Context(), otel.Config{Agent: "weather"}, func(ctx context.Context, dc *adk.DispatchContext, a *answering) error {
 		require.NoError(t, a.ask(ctx))
@@ -490,7 +490,7 @@ func TestChat(t *testing.T) {
 	assert.Equal(t, []any{"", int(trace.SpanKindInternal), false}, []any{agent.Parent, agent.Kind, agent.Failed})
 }
 
-// Content is there for who asks for it, in the form of the conventions.
+// If content is requested, it is in the form of the conventions.
 func TestContent(t *testing.T) {
 	all := run(t, t.Context(), otel.Config{Content: true}, func(ctx context.Context, dc *adk.DispatchContext, a *answering) error {
 		require.NoError(t, a.ask(ctx))
@@ -506,8 +506,8 @@ func TestContent(t *testing.T) {
 	}
 }
 
-// A turn stands below the span of its caller, and what user code tells below its own: tools
-// side by side, a turn within a tool.
+// The span of a turn is a child of its caller's span, and the spans of user code are children of
+// the turn's: parallel tools side by side, and a turn within a tool.
 func TestParents(t *testing.T) {
 	provider, ended := watched(t)
 	ctx, above := provider.Tracer("caller").Start(t.Context(), "request")
@@ -542,8 +542,8 @@ func TestParents(t *testing.T) {
 	}
 }
 
-// A tool's span has the id of the call that the model made, fails as its tool does, and tells
-// no arguments unless content is asked for.
+// The span of a tool has the id of the model's call, fails if the tool fails, and holds the
+// arguments only if content is requested.
 func TestTools(t *testing.T) {
 	for _, content := range []bool{false, true} {
 		provider, ended := watched(t)
@@ -570,12 +570,12 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// How a turn failed is on the span of its agent.
+// The span of the agent says how its turn failed.
 func TestFailures(t *testing.T) {
 	cases := map[string]struct {
 		execute func(context.Context, *adk.DispatchContext, *answering) error
 		kind    string // of the agent's failure
-		chat    string // of the executor's, if it is one
+		chat    string // of the executor's, if it has one
 		events  string
 	}{
 		"an error": {func(context.Context, *adk.DispatchContext, *answering) error { return errors.New("boom") },
@@ -607,7 +607,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// A turn that is canceled from outside fails as what canceled it.
+// A turn that is cancelled from outside fails with the cause of the cancellation.
 func TestCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	all := run(t, ctx, otel.Config{}, func(ctx context.Context, _ *adk.DispatchContext, _ *answering) error {
@@ -620,7 +620,7 @@ func TestCanceled(t *testing.T) {
 	assert.Equal(t, "canceled", named(t, all, "chat").Said["error.type"])
 }
 
-// An answer that was cut off fails its span.
+// The span of an answer that was cut off fails.
 func TestCutOff(t *testing.T) {
 	all := run(t, t.Context(), otel.Config{}, func(ctx context.Context, dc *adk.DispatchContext, a *answering) error {
 		require.Error(t, a.ask(ctx))

@@ -12,8 +12,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
-// A recorder takes secrets out before it writes anything: the usual ones, and
-// those of the house.
+// A recorder redacts secrets before it writes anything: the usual ones, and those of the
+// application.
 func ExampleRules() {
 	redaction := redact.UsualSecrets()
 	redaction.Paths = append(redaction.Paths, "stash.customer")

@@ -16,14 +16,14 @@ import (
 	"github.com/adkreplay/adkreplay/replay/sessions"
 )
 
-// door is a channel that leaves no record.
+// door is a channel that stores no record.
 type door struct{}
 
 func (door) State() (json.RawMessage, error) { return nil, nil }
 
 func (door) Deliver(context.Context, *adk.TurnContext, session.Delivery) error { return nil }
 
-// tracing writes a trace a turn; programs open a file for each.
+// tracing writes a trace for each turn into a buffer; programs open a file for each.
 type tracing struct{ trace *bytes.Buffer }
 
 func (p *tracing) Observe(info adk.RunInfo) adk.Observer {
@@ -31,7 +31,7 @@ func (p *tracing) Observe(info adk.RunInfo) adk.Observer {
 	return replay.Record(p.trace).Observe(info)
 }
 
-// A host writes its journal and a trace a turn; both are played again as one.
+// A host writes a journal, and a trace for each turn; both are verified together.
 func ExampleVerify() {
 	kept, err := memory.New(storage.Config{})
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// FuzzVerify reads a journal of any lines, with a footer that fits, tells its story and plays
-// it with the traces of a recorded session: what is wrong is an error of the file, or a
-// divergence that can be printed.
+// FuzzVerify reads a journal of any lines with a valid footer, tells its story, and verifies it
+// with the traces of a recorded session. A fault is an error of the file, or a divergence that can
+// be printed.
 func FuzzVerify(f *testing.F) {
 	const folder = "sessions/upgrade-key/"
 	turns := map[string][]byte{}

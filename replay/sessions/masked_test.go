@@ -29,7 +29,7 @@ import (
 
 var mails = &redact.Rules{Patterns: []redact.Pattern{{Kind: "mail", Expr: `[\w.+-]+@[\w.-]+\.\w+`}}}
 
-// mailShop is two customers who are called for their addresses, as are their deliveries.
+// mailShop has two customers whose names are their addresses, as are the ids of their deliveries.
 func mailShop(t *testing.T, rules *redact.Rules) *sessions.InMemory {
 	s := plain()
 	s.probe = &sessions.InMemory{Options: replay.RecordOptions{Redact: rules}}
@@ -44,8 +44,8 @@ func mailShop(t *testing.T, rules *redact.Rules) *sessions.InMemory {
 	return s.probe
 }
 
-// SES-34: what rules take out of traces, a journal does not say either, and both belong
-// together still, made again too.
+// SES-34: what the rules remove from traces is not in a journal either. Journal and traces still
+// belong together, also after they are rerecorded.
 func TestJournalsAreRedacted(t *testing.T) {
 	thorough.Long(t)
 	shops := mailShop(t, mails)
@@ -92,7 +92,7 @@ func TestJournalsAreRedacted(t *testing.T) {
 	}
 }
 
-// SES-32: the trace that a killed host has cut is known for one where its session is redacted.
+// SES-32: in a redacted session too, the trace that a killed host cut is recognized as such.
 func TestRedactedSessionOfAKilledHost(t *testing.T) {
 	files := mailShop(t, mails).Files()
 	journal := files["host.journal.jsonl"]
@@ -106,8 +106,8 @@ func TestRedactedSessionOfAKilledHost(t *testing.T) {
 	assert.Equal(t, []string{"host-6.jsonl"}, names(cutOf(recordings[0])))
 }
 
-// SES-34: hosts of several processes number by themselves. Which of their redacted sessions is
-// which nobody knows: they are not played, and told.
+// SES-34: hosts in several processes number their placeholders independently. It is unknown which
+// of their redacted sessions are the same: they are not verified, and the report says so.
 func TestRedactedSessionsOfSeveralProcesses(t *testing.T) {
 	files := map[string][]byte{}
 	for i, name := range []string{"one", "other"} {
@@ -133,14 +133,14 @@ func TestRedactedSessionsOfSeveralProcesses(t *testing.T) {
 	assert.Empty(t, report.NotCompared, "one host knows its own")
 }
 
-// written is a file.
+// written is a file that passes what is written to a function.
 type written struct{ to func([]byte) }
 
 func (w *written) Write(b []byte) (int, error) { w.to(b); return len(b), nil }
 func (w *written) Close() error                { return nil }
 
-// SES-34: a path says of a journal what it says of the ids of records. What it finds in a trace
-// alone is no difference from the journal.
+// SES-34: a path of the rules applies to a journal as it applies to the ids of records. What it
+// finds only in a trace is no difference from the journal.
 func TestPathsAndJournals(t *testing.T) {
 	ids := mailShop(t, &redact.Rules{Paths: []string{"message.id"}})
 	assert.Contains(t, string(ids.Files()["host.journal.jsonl"]), `"messages.store [redacted:id:1] `)
@@ -156,9 +156,9 @@ func TestPathsAndJournals(t *testing.T) {
 	assert.True(t, slices.ContainsFunc(said.NotCompared, func(what string) bool { return strings.HasPrefix(what, "the digests of the values") }), said.NotCompared)
 }
 
-// What a path finds in a turn of a session, the traces of its later turns do not say in clear
-// either, wherever it stands; those of another session are not looked through for it, unless
-// options say what a conversation is.
+// A value that a path finds in a turn of a session is not in clear text in the traces of the
+// session's later turns either, wherever it occurs there. Traces of other sessions are not
+// searched for it, unless the options define what a conversation is.
 func TestWhatAPathFindsIsLookedForInLaterTurns(t *testing.T) {
 	probe := threeTurns(t, replay.RecordOptions{Redact: &redact.Rules{Paths: []string{"card"}}})
 	files := probe.Files()
@@ -181,8 +181,8 @@ func TestWhatAPathFindsIsLookedForInLaterTurns(t *testing.T) {
 
 const cardNumber = "4012 8888 8888 1881"
 
-// threeTurns are two turns of one session, of which the first has the number of a card in a field
-// and the second in its words, and one of another session.
+// threeTurns are two turns of one session, and one of another. The first turn has the number of a
+// card in a field, and the second has it in its words.
 func threeTurns(t *testing.T, options replay.RecordOptions) *sessions.InMemory {
 	t.Helper()
 	run := func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -215,8 +215,8 @@ func threeTurns(t *testing.T, options replay.RecordOptions) *sessions.InMemory {
 	return probe
 }
 
-// Where rules are wrong, or take out what says of what session a trace is, nothing is recorded,
-// the journal neither.
+// If rules are invalid, or remove the text that says which session a trace belongs to, nothing is
+// recorded, not even the journal.
 func TestRecordHostRefusesRules(t *testing.T) {
 	for _, rules := range []redact.Rules{{Paths: []string{"session"}}, {Paths: []string{"Session.Seed"}}, {Patterns: []redact.Pattern{{Kind: "x", Expr: "("}}}} {
 		recorder := sessions.RecordHost("a", func(string) (io.WriteCloser, error) {

@@ -24,7 +24,7 @@ import (
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
-// played is what the hosts of a session leave, by the names of the files.
+// played returns the files that the hosts of a session write, by their names.
 func played(t *testing.T, name string) map[string][]byte {
 	s, found := scenarios.SessionNamed(name)
 	require.True(t, found)
@@ -52,8 +52,8 @@ func names(sources []corpus.Source) (all []string) {
 	return all
 }
 
-// SES-34: what lies in a folder with journals, or below it, belongs together, but for what is
-// nearer to others.
+// SES-34: the files in a folder with journals, and in the folders below it, belong together,
+// except for those that are nearer to other journals.
 func TestRecordings(t *testing.T) {
 	hosts := played(t, "two-hosts")
 	trace := hosts["first-1.jsonl"]
@@ -76,13 +76,13 @@ func TestRecordings(t *testing.T) {
 	assert.Equal(t, []string{"/first-1.jsonl", "/second-1.jsonl"}, names(root[0].Traces))
 }
 
-// once can be opened once, and looked at before that.
+// once can be opened only once; its beginning can be looked at before that.
 type once struct{ *bufio.Reader }
 
 func (once) Close() error { return nil }
 
-// SES-34: what can be opened once is of no journal, though it has the name of a file beside it:
-// who looks for the turns of a recording leaves it as it was.
+// SES-34: a source that can be opened only once belongs to no journal, though it may have the name
+// of a file beside one: searching for the turns of a recording does not consume it.
 func TestTracesThatAreThereOnce(t *testing.T) {
 	files := played(t, "notes-grow")
 	whole := files["host-1.jsonl"]
@@ -99,7 +99,7 @@ func TestTracesThatAreThereOnce(t *testing.T) {
 	assert.Equal(t, whole, left)
 }
 
-// SES-34: what a replay has found of a turn is not looked for again.
+// SES-34: the result of replaying a turn is not computed again.
 func TestVerifyWithReplayedTurns(t *testing.T) {
 	recordings, _ := sessions.Recordings(sourcesOf("", played(t, "two-hosts")))
 	report, err := recordings[0].Verify(t.Context(), sessions.Options{Replayed: func(trace string) *replay.Report {
@@ -120,7 +120,7 @@ func TestVerifyWithReplayedTurns(t *testing.T) {
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
-// SES-34: a trace that cannot be read keeps the other sessions from nothing.
+// SES-34: a trace that cannot be read does not affect the other sessions.
 func TestVerifyWithAnUnreadableTrace(t *testing.T) {
 	files := played(t, "child-session")
 	files["host-1.jsonl"] = files["host-1.jsonl"][:2000]
@@ -133,14 +133,14 @@ func TestVerifyWithAnUnreadableTrace(t *testing.T) {
 	assert.Equal(t, 1, report.Commits, "the child's")
 }
 
-// cutAfter has a journal break off behind the first step of a kind.
+// cutAfter cuts a journal behind the first step of a kind.
 func cutAfter(journal []byte, kind session.StepKind) []byte {
 	at := bytes.Index(journal, []byte(`"step":"`+kind+`"`))
 	return journal[:at+bytes.IndexByte(journal[at:], '\n')+1]
 }
 
-// SES-32, SES-34: a process that ends leaves steps that nobody tells. What comes later shows
-// them, and the report says that no host has told; what nobody can have read diverges.
+// SES-32, SES-34: a process that ends leaves steps that no journal holds. Later steps show that they
+// happened, and the report says that no host has written them. A value that nobody can have read diverges.
 func TestUntoldSteps(t *testing.T) {
 	for _, c := range []struct {
 		after   session.StepKind
@@ -152,7 +152,7 @@ func TestUntoldSteps(t *testing.T) {
 	} {
 		files := played(t, "two-hosts")
 		files["first.journal.jsonl"] = cutAfter(files["first.journal.jsonl"], c.after)
-		if c.after == session.StepHydrated { // what failed has committed nothing
+		if c.after == session.StepHydrated { // a failed attempt has committed nothing
 			files["second.journal.jsonl"] = bytes.ReplaceAll(files["second.journal.jsonl"], []byte(`"revision":1`), []byte(`"revision":0`))
 		}
 		j := read(t, files)
@@ -185,7 +185,7 @@ func TestUntoldSteps(t *testing.T) {
 	assert.Contains(t, strings.Join(report.NotCompared, "\n"), `that "tuesday" of session "ada" was accepted, and its payload`)
 }
 
-// SES-34: within one epoch a host tells all that it does: there nothing is taken for done.
+// SES-34: within one epoch a host writes all that it does, so no missing step is assumed there.
 func TestUntoldInOneEpoch(t *testing.T) {
 	r := recordedShop(t, replay.RecordOptions{})
 	j, _ := r.Read(trace.Options{})
@@ -199,7 +199,7 @@ func TestUntoldInOneEpoch(t *testing.T) {
 	assert.Equal(t, sessions.Order, report.Divergences[0].Class)
 }
 
-// read reads all journals, whatever their footers say, and takes the whole for what it is.
+// read reads all journals, ignores what their footers say, and treats the whole as complete.
 func read(t *testing.T, files map[string][]byte) *sessions.Journal {
 	var all []*sessions.Journal
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -228,13 +228,13 @@ func opener(files map[string][]byte) func(string) (io.ReadCloser, error) {
 	}
 }
 
-// SES-32, SES-34: a journal whose host was killed is no damage, and neither is the trace of the
-// turn that it had under way; both are said.
+// SES-32, SES-34: the journal of a killed host is not damaged, and neither is the trace of the
+// turn that was running. The report mentions both.
 func TestKilledHosts(t *testing.T) {
 	for name, c := range map[string]struct {
 		after session.StepKind
-		torn  string // behind it
-		trace int    // bytes of the first host's trace that are left; -1 is all
+		torn  string // after the journal
+		trace int    // how many bytes of the first host's trace are left; -1 means all
 		steps int
 		notes []string
 		cut   []string
@@ -278,8 +278,8 @@ func TestKilledHosts(t *testing.T) {
 	}
 }
 
-// SES-34: a journal that was cut short by somebody else is damage: the traces of what it told are
-// there. So is a trace that was, of a turn whose end is told.
+// SES-34: a journal that was cut by anything else is damaged, as the traces of the turns that it
+// held are there. So is a cut trace of a turn whose end is in the journal.
 func TestCutJournals(t *testing.T) {
 	files := played(t, "two-hosts")
 	whole := files["first.journal.jsonl"]
@@ -299,7 +299,7 @@ func TestCutJournals(t *testing.T) {
 	assert.Contains(t, report.Faults()[0], "truncated trace")
 }
 
-// SES-32: a host that was killed before its journal said what it is has left one with nothing.
+// SES-32: a host that was killed before it had written the header of its journal leaves an empty one.
 func TestJournalsWithoutAHeader(t *testing.T) {
 	whole := played(t, "two-hosts")["first.journal.jsonl"]
 	for content, ok := range map[string]bool{"": true, string(whole[:1]): true, string(whole[:30]): true, "x": false, "{}\n": false} {
@@ -316,7 +316,7 @@ func TestJournalsWithoutAHeader(t *testing.T) {
 	assert.Len(t, traces, 1, "what is not called one is none")
 }
 
-// A host's recorder writes each file where it is told to, and says what it could not write.
+// A host's recorder writes each file where it is told to, and reports what it could not write.
 func TestRecordHost(t *testing.T) {
 	full := errors.New("the disk is full")
 	var opened []string
@@ -339,7 +339,7 @@ func TestRecordHost(t *testing.T) {
 	assert.Empty(t, (&sessions.InMemory{}).Recording("x").Journals)
 }
 
-// A story says every kind of step, of every host, whatever it names.
+// A story has every kind of step, of every host, whatever names occur in it.
 func TestStory(t *testing.T) {
 	id := session.SessionID{Session: "a b\n"}
 	j := &sessions.Journal{}
@@ -371,7 +371,7 @@ func TestStory(t *testing.T) {
 	assert.Equal(t, 2, n, "a story can be left")
 }
 
-// must reads all of an open file.
+// must reads an open file to its end.
 func must(t *testing.T, in io.ReadCloser) []byte {
 	t.Helper()
 	content, err := io.ReadAll(in)
@@ -379,7 +379,7 @@ func must(t *testing.T, in io.ReadCloser) []byte {
 	return content
 }
 
-// cutOf are the traces that the end of a host has cut.
+// cutOf are the traces that were cut because their host was killed.
 func cutOf(r *sessions.Recording) []corpus.Source {
 	return slices.DeleteFunc(slices.Clone(r.Traces), func(source corpus.Source) bool { return !r.IsCut(source.Name, trace.Options{}) })
 }

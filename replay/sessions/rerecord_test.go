@@ -34,14 +34,14 @@ var (
 	total, errTotal   = session.NewKey[int](session.KeyInit{Name: "shop.total"})
 )
 
-// shop is a host whose tool puts things into a basket, as its parts say.
+// shop is a host whose tool puts things into a basket, as its fields say.
 type shop struct {
 	prompt string
-	// thing is what the tool puts in where it is told a text.
+	// thing returns what the tool puts in for a text.
 	thing func(text string) string
-	// counts has the tool set another key too.
+	// counts makes the tool set another key as well.
 	counts bool
-	// nacks has the executor of today nack.
+	// nacks makes today's executor nack.
 	nacks bool
 	probe *sessions.InMemory
 }
@@ -50,7 +50,7 @@ func (s shop) host(t *testing.T) *session.Host {
 	require.NoError(t, errors.Join(errBasket, errTotal))
 	kept, err := memory.New(storage.Config{})
 	require.NoError(t, err)
-	put, err := adk.NewTool(adk.ToolInit{Name: "put", Description: "Puts a thing into the basket.", Effect: adk.EffectReads, // of the world
+	put, err := adk.NewTool(adk.ToolInit{Name: "put", Description: "Puts a thing into the basket.", Effect: adk.EffectReads, // as far as the world is concerned
 		InputSchema: []byte(`{"type":"object","properties":{"thing":{"type":"string"}}}`), Handler: s.put})
 	require.NoError(t, err)
 	config := session.Config{
@@ -68,7 +68,7 @@ func (s shop) host(t *testing.T) *session.Host {
 	return host
 }
 
-// wordless keeps the payload as a message with signs that JSON may escape.
+// wordless stores the payload as a message with characters that JSON may escape.
 type wordless struct{}
 
 func (wordless) State() (json.RawMessage, error) { return nil, nil }
@@ -104,10 +104,10 @@ func (s shop) put(_ context.Context, dc *adk.DispatchContext, args map[string]an
 	return adk.Text("ok"), errors.Join(err, basket.Set(dc, held))
 }
 
-// plain is the shop that was recorded.
+// plain is the shop as it was recorded.
 func plain() shop { return shop{prompt: "You sell.", thing: strings.ToLower} }
 
-// recordedShop is three deliveries of one session.
+// recordedShop is a recording of three deliveries of one session.
 func recordedShop(t *testing.T, options replay.RecordOptions) *sessions.Recording {
 	s := plain()
 	s.probe = &sessions.InMemory{Options: options}
@@ -120,8 +120,8 @@ func recordedShop(t *testing.T, options replay.RecordOptions) *sessions.Recordin
 	return s.probe.Recording("turns")
 }
 
-// SES-22, SES-34: an id that comes again after a purge is a new delivery, also where only its
-// steps say so, and is told to be one.
+// SES-22, SES-34: an id that comes again after a purge is a new delivery, and is reported as one,
+// also if only its steps show that.
 func TestVerifyBehindAPurge(t *testing.T) {
 	s := plain()
 	s.probe = &sessions.InMemory{}
@@ -153,8 +153,8 @@ func TestVerifyBehindAPurge(t *testing.T) {
 	assert.Len(t, untold.NotCompared, 4)
 }
 
-// SES-34: what was accepted again under another number is over: where a file has that in an earlier
-// line, no step comes under the former number.
+// SES-34: after a delivery was accepted again under another number, the former number is no longer
+// valid: a step with that number in a later line of the file is a divergence.
 func TestNumbersOfWhatComesAgain(t *testing.T) {
 	s := plain()
 	s.probe = &sessions.InMemory{}
@@ -163,7 +163,7 @@ func TestNumbersOfWhatComesAgain(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, s.probe.Close())
 	files := s.probe.Files()
-	files["host.journal.jsonl"] = bytes.Replace(files["host.journal.jsonl"], []byte(`"seq":1`), []byte(`"seq":2`), 1) // as it was accepted
+	files["host.journal.jsonl"] = bytes.Replace(files["host.journal.jsonl"], []byte(`"seq":1`), []byte(`"seq":2`), 1) // the number under which it was accepted
 	report, err := sessions.Verify(t.Context(), read(t, files), sessions.Options{Open: opener(files)})
 	require.NoError(t, err)
 	require.Len(t, report.Divergences, 1)
@@ -171,8 +171,8 @@ func TestNumbersOfWhatComesAgain(t *testing.T) {
 	assert.Equal(t, 4, report.Divergences[0].Line)
 }
 
-// SES-10, SES-34: where deliveries are accepted before somebody settles them, the journal tells it
-// all.
+// SES-10, SES-34: if deliveries are accepted before somebody settles them, the journal holds
+// everything.
 func TestVerifyWhatWasAcceptedBefore(t *testing.T) {
 	s := plain()
 	s.probe = &sessions.InMemory{}
@@ -194,12 +194,12 @@ func TestVerifyWhatWasAcceptedBefore(t *testing.T) {
 
 var shopSeams = []string{replay.ToolCode}
 
-// rerecord makes a recording again with a shop of today.
+// rerecord makes a recording again with today's shop.
 func (s shop) rerecord(t *testing.T, r *sessions.Recording, seams ...string) (map[string][]byte, error) {
 	return r.Rerecord(t.Context(), func() (*session.Host, replay.Live) { return s.host(t), replay.Live{Seams: seams} }, trace.Options{})
 }
 
-// SES-34: made again with the host that was recorded, a recording is what it was, byte for
+// SES-34: a recording that is made again with the host that was recorded is the same, byte for
 // byte.
 func TestRerecordUnchanged(t *testing.T) {
 	r := recordedShop(t, replay.RecordOptions{})
@@ -213,7 +213,7 @@ func TestRerecordUnchanged(t *testing.T) {
 	}
 }
 
-// SES-34: what one turn leaves now, the next begins with, and the journal says it.
+// SES-34: the next turn begins with what the turn before it leaves now, and the journal says so.
 func TestRerecordChanged(t *testing.T) {
 	r := recordedShop(t, replay.RecordOptions{})
 	loud := plain()
@@ -233,8 +233,8 @@ func TestRerecordChanged(t *testing.T) {
 	assert.Equal(t, 3, report.Commits)
 }
 
-// SES-34: what was redacted is made again with the rules by which it was. Unchanged it is what it
-// was, byte for byte; changed, nothing of what the rules find is in it.
+// SES-34: a redacted recording is made again with the rules by which it was redacted. If nothing
+// changed, it is the same byte for byte; otherwise it has nothing that the rules find.
 func TestRerecordRedacted(t *testing.T) {
 	things := &redact.Rules{Patterns: []redact.Pattern{{Kind: "thing", Expr: "milk|bread|rye"}}}
 	for name, c := range map[string]struct {
@@ -264,8 +264,8 @@ func TestRerecordRedacted(t *testing.T) {
 	}
 }
 
-// SES-34: what hosts would do otherwise stands in no recording, and neither does what was
-// redacted, or is not there.
+// SES-34: a recording does not hold what hosts would do otherwise, nor what was redacted or is
+// missing; rerecording it is refused.
 func TestRerecordRefuses(t *testing.T) {
 	closed := plain()
 	closed.nacks = true
@@ -298,8 +298,8 @@ func TestRerecordRefuses(t *testing.T) {
 	assert.ErrorContains(t, err, "first.journal.jsonl: truncated journal: it has no footer, and tells nothing of attempt 1")
 }
 
-// SES-34: what a host has left that was killed is made again without a footer, and the trace of
-// the turn that it had under way stays as it is.
+// SES-34: the journal of a killed host is made again without a footer, and the trace of the turn
+// that was running stays as it is.
 func TestRerecordAKilledHost(t *testing.T) {
 	r := recordedShop(t, replay.RecordOptions{})
 	whole := must(t, openOf(t, r.Journals[0]))
@@ -322,7 +322,7 @@ func otherTurn(t *testing.T) corpus.Source {
 	return s.probe.Recording("turns").Traces[0]
 }
 
-// SES-34: a trace that is none of a session's turn has no host of today.
+// SES-34: for a trace that belongs to no turn of a session, there is no host of today.
 func TestToday(t *testing.T) {
 	r := recordedShop(t, replay.RecordOptions{})
 	live, err := sessions.Today(plain().host(t), replay.Live{Seams: shopSeams}, openOf(t, r.Traces[1]))
@@ -341,8 +341,8 @@ func TestToday(t *testing.T) {
 	assert.Error(t, err)
 }
 
-// SES-31, SES-34: of a redacted trace all is compared but what is redacted: who sent a
-// delivery, which preset rules take out, hides nothing else; a value that is redacted hides
+// SES-31, SES-34: of a redacted trace, everything is compared except for what is redacted. The
+// sender of a delivery, which the preset rules redact, hides nothing else. A redacted value hides
 // the digests, and the report says so.
 func TestVerifyRedactedSessions(t *testing.T) {
 	wrong := func(r *sessions.Recording) []sessions.Class {
@@ -395,7 +395,7 @@ func openOf(t *testing.T, source corpus.Source) io.ReadCloser {
 	return in
 }
 
-// SES-34: a turn without a trace hides the values until a later trace shows them again.
+// SES-34: the values are unknown after a turn without a trace, until a later trace shows them again.
 func TestVerifyBehindAMissingTrace(t *testing.T) {
 	r := recordedShop(t, replay.RecordOptions{})
 	r.Traces = r.Traces[1:]

@@ -28,7 +28,7 @@ import (
 
 var words, errWords = session.NewKey[[]string](session.KeyInit{Name: "test.words"})
 
-// wordChannel keeps its payload, a text, as a word.
+// wordChannel stores its payload, a text, as a word.
 type wordChannel struct{}
 
 func (wordChannel) State() (json.RawMessage, error) { return nil, nil }
@@ -49,7 +49,7 @@ func (wordChannel) Deliver(ctx context.Context, tc *adk.TurnContext, d session.D
 	return errors.Join(words.Set(tc, append(held, word)), tc.Messages().Store(ctx, m))
 }
 
-// recording is a session that was recorded: its journal, and its traces by their turns.
+// recording is a recorded session: its journal, and its traces by their turns.
 type recording struct {
 	journal bytes.Buffer
 	traces  map[string]*bytes.Buffer
@@ -65,7 +65,7 @@ func (r *recording) Observe(info adk.RunInfo) adk.Observer {
 
 func (r *recording) rules() *redact.Rules { return nil }
 
-// record has a host settle deliveries of two sessions, the second of which fails once.
+// record records a host that settles deliveries of two sessions; the turn of delivery b fails once.
 func record(t *testing.T, prompt string, change ...func(*session.Config)) *recording {
 	require.NoError(t, errWords)
 	kept, err := memory.New(storage.Config{})
@@ -129,7 +129,7 @@ func (r *recording) read(t *testing.T) *sessions.Journal {
 	return j
 }
 
-// SES-34: a journal and its traces verify as one, scripted, and with today's host.
+// SES-34: a journal verifies together with its traces, both scripted and with today's host.
 func TestVerify(t *testing.T) {
 	r := record(t, "Collect.")
 	seams := []string{"turn-input/session-*", "dispatch-input/session-*", "turn-output/session-*"}
@@ -145,7 +145,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// SES-34: whatever is changed in a journal is told, by its class.
+// SES-34: every change of a journal is reported, with its class.
 func TestChangedJournals(t *testing.T) {
 	r := record(t, "Collect.")
 	find := func(j *sessions.Journal, kind session.StepKind, delivery string) *session.Step {
@@ -205,7 +205,7 @@ func TestChangedJournals(t *testing.T) {
 	}
 }
 
-// SES-34: where the caller has left before the turn could begin, its trace begins with that.
+// SES-34: if the caller left before the turn could begin, the trace of the turn begins with that.
 func TestCallerThatLeftFirst(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var seeds []session.Seed
@@ -238,8 +238,8 @@ func TestCallerThatLeftFirst(t *testing.T) {
 	assert.Empty(t, report.Divergences)
 }
 
-// SES-34: a turn that does something else is told with its own report, and a host that begins
-// otherwise by what differs.
+// SES-34: a turn that does something else is reported with its own report, and a host that begins
+// a turn differently is reported by the difference.
 func TestChangedTurns(t *testing.T) {
 	r := record(t, "Collect.")
 	j := r.read(t)
@@ -266,8 +266,8 @@ func TestChangedTurns(t *testing.T) {
 	assert.Contains(t, report.Divergences[0].Says, "another prompt")
 }
 
-// What today's host begins a turn with otherwise is named: the line of the prompt, the instruction,
-// the places in the stash; and nothing of what stands there, in which a secret may.
+// If today's host begins a turn differently, the report names the line of the prompt, the instruction,
+// or the places in the stash. It does not show the values there, which may hold a secret.
 func TestBeginningsThatDiffer(t *testing.T) {
 	saying := func(prompt string, instructions ...string) func(*session.Config) {
 		return func(c *session.Config) {
@@ -292,7 +292,7 @@ func TestBeginningsThatDiffer(t *testing.T) {
 	}
 }
 
-// SES-34: without the trace of a turn its attempt is not compared, and the report says so.
+// SES-34: the attempt of a turn without a trace is not compared, and the report says so.
 func TestMissingTraces(t *testing.T) {
 	r := record(t, "Collect.")
 	j := r.read(t)
@@ -303,8 +303,8 @@ func TestMissingTraces(t *testing.T) {
 	assert.Equal(t, []string{"turn " + gone + ", which has no trace"}, report.NotCompared)
 }
 
-// SES-32: a journal that is cut off is read as far as it goes, and one that was changed is
-// refused with its file, its line and its fault.
+// SES-32: a journal that is cut off is read as far as it goes. A journal that was changed is
+// refused with its file, its line and the fault.
 func TestReadJournal(t *testing.T) {
 	whole := record(t, "Collect.").journal.String()
 	lines := strings.SplitAfter(strings.TrimSpace(whole), "\n")
@@ -344,7 +344,7 @@ func TestReadJournal(t *testing.T) {
 	}
 }
 
-// SES-32: what reading a journal costs is bounded as for a trace.
+// SES-32: the limits of reading a trace also bound the cost of reading a journal.
 func TestReadJournalWithinLimits(t *testing.T) {
 	whole := record(t, "Collect.").journal.String()
 	for says, limits := range map[string]trace.Options{
@@ -359,7 +359,7 @@ func TestReadJournalWithinLimits(t *testing.T) {
 	}
 }
 
-// SES-32: a journal is known by its first line.
+// SES-32: a journal is recognized by its first line.
 func TestBegins(t *testing.T) {
 	whole := record(t, "Collect.").journal.String()
 	for text, want := range map[string]bool{whole: true, "": false, "{}\n": false, `{"adkreplay":"trace","version":5}` + "\n": false,
@@ -372,12 +372,12 @@ func TestBegins(t *testing.T) {
 	}
 }
 
-// fullDisk takes no byte.
+// fullDisk is a writer that accepts no byte.
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
 
-// SES-32: a journal that cannot be written disturbs nothing, and says why.
+// SES-32: a journal that cannot be written does not disturb the host, and reports the reason.
 func TestJournalOnAFullDisk(t *testing.T) {
 	r := sessions.Record(fullDisk{})
 	r.Step(session.Step{Kind: session.StepRan})
@@ -385,7 +385,7 @@ func TestJournalOnAFullDisk(t *testing.T) {
 	assert.ErrorIs(t, r.Close(), io.ErrShortWrite)
 }
 
-// SES-32: steps of several hosts come together by session, epoch and number.
+// SES-32: steps of several hosts are merged by session, epoch and number.
 func TestMerge(t *testing.T) {
 	step := func(kind session.StepKind, n, epoch, seq int64) session.Step {
 		return session.Step{Kind: kind, N: n, Epoch: epoch, Seq: seq, SessionID: session.SessionID{Session: "one"}}
@@ -400,8 +400,8 @@ func TestMerge(t *testing.T) {
 	assert.Equal(t, []string{"accepted1", "accepted9", "claimed7", "ran8", "claimed2", "ran3"}, order)
 }
 
-// SES-32, SES-40: what was accepted comes first and that a session was erased last, whoever has told
-// it with an epoch or, as earlier releases do, without, and in whatever order the journals come.
+// SES-32, SES-40: the acceptance of deliveries comes first and the erasure of a session last, whether a host
+// wrote them with an epoch or, as earlier releases do, without, and in whatever order the journals are read.
 func TestMergeOfAnErasedSession(t *testing.T) {
 	step := func(host string, kind session.StepKind, n, epoch, seq int64) session.Step {
 		return session.Step{Kind: kind, Host: host, N: n, Epoch: epoch, Seq: seq, SessionID: session.SessionID{Session: "one"}}

@@ -13,7 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// delta is the line that a streaming model makes most of.
+// delta is the most frequent line of a streaming model.
 func delta() *adk.Crossing {
 	return &adk.Crossing{Kind: adk.KindReportMessage, At: tracetest.TestStart, Call: 7, Name: "m1", Text: "some words "}
 }

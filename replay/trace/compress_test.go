@@ -20,13 +20,13 @@ type nothingCloses struct{ io.Writer }
 
 func (nothingCloses) Close() error { return nil }
 
-// lineNumber is a line as long as most are.
+// lineNumber is a line of typical length.
 func lineNumber(n int) []byte {
 	return fmt.Appendf(nil, "{\"kind\":\"store\",\"phase\":\"begin\",\"in\":%d,\"op\":%d,\"of\":\"messages\",\"record\":{\"#\":%d}}\n", n, n, n)
 }
 
-// What open traces keep does not grow with how many there are: ten thousand that are
-// packed at once have a gigabyte, and take a quarter of it.
+// What open traces keep in memory does not grow with their number: ten thousand that are
+// compressed at once may take a gigabyte, and take a quarter of it.
 func TestPackingIsBounded(t *testing.T) {
 	const runs, most, perStream, perRun = 200, 8, 768 << 10, 2 << 10
 	bounded := &streams{most: most}
@@ -41,7 +41,7 @@ func TestPackingIsBounded(t *testing.T) {
 	}
 	kept := int(allocs.Heap()) - before
 	t.Logf("%d bytes for %d open traces, of which %d have an encoder", kept, runs, most)
-	assert.Less(t, kept, most*perStream+runs*perRun+perStream*runtime.GOMAXPROCS(0)) // those of all that have none
+	assert.Less(t, kept, most*perStream+runs*perRun+perStream*runtime.GOMAXPROCS(0)) // the last term is for all traces without an encoder of their own
 	assert.Less(t, packing.most*perStream+10_000*perRun, 1<<30)
 	for _, c := range open {
 		require.NoError(t, c.Close())
@@ -49,8 +49,8 @@ func TestPackingIsBounded(t *testing.T) {
 	assert.Zero(t, bounded.open, "all are given back")
 }
 
-// A trace reads the same whether it has an encoder, gets one on its way or has none:
-// frames stand one behind the other, as anything that unpacks zstd knows them.
+// A trace reads the same whether it has an encoder from the start, gets one later, or has none:
+// its frames follow one another, as any zstd decoder accepts.
 func TestPackingWithoutAnEncoder(t *testing.T) {
 	bounded := &streams{most: 1}
 	var out [3]bytes.Buffer
@@ -101,8 +101,8 @@ func (w failingWriter) Write([]byte) (int, error) {
 	return 0, w.err
 }
 
-// A writer that fails or panics spoils its own trace and no later one, and keeps no
-// encoder from it.
+// A writer that fails or panics spoils only its own trace, and does not keep the encoder from
+// later traces.
 func TestPackingThatFails(t *testing.T) {
 	bounded := &streams{most: 1}
 	full := errors.New("full")
@@ -114,7 +114,7 @@ func TestPackingThatFails(t *testing.T) {
 			assert.ErrorIs(t, err, full)
 		}()
 		func() {
-			defer func() { _ = recover() }() // closing writes too
+			defer func() { _ = recover() }() // Close writes too
 			_ = c.Close()
 		}()
 		assert.Zero(t, bounded.open)

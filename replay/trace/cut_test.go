@@ -17,11 +17,11 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Whatever crossings say, in lines that are as short as may be: no line is longer, and the
-// crossings are read as they were told and written again as they stand.
+// With any crossings, and the shortest possible limit, no written line is too long. The crossings
+// are read back unchanged, and written again in the same way.
 func TestLongLinesAreCut(t *testing.T) {
 	t.Parallel()
-	var cut atomic.Int64 // in fixtures that are tried side by side
+	var cut atomic.Int64 // over all fixtures, which are tried in parallel
 	tracetest.ForEachFixture(t, func(t *testing.T, f tracetest.Fixture) {
 		header := int64(bytes.IndexByte(f.Bytes, '\n') + 1)
 		for _, most := range []int64{header, header + 1, header + 100} {
@@ -66,8 +66,8 @@ func TestLinesAreCutBetweenCharacters(t *testing.T) {
 	})
 }
 
-// A line that lacks a part, or has one too many, says so where it is; one of which the file
-// has only the beginning was cut short.
+// If a line lacks a part, or has one too many, the error says where. A line of which the file has
+// only the first parts was cut short.
 func TestDamagedPartsAreRefused(t *testing.T) {
 	const a, b, c = `{"left":2,"part":"{\"kind\":"}`, `{"left":1,"part":"\"now\""}`, `{"left":0,"part":"}"}`
 	read, err := trace.Read(bytes.NewReader(tracetest.Seal([]string{tracetest.HeaderLine, a, b, c, `{"kind":"now"}`}, "")))
@@ -110,8 +110,8 @@ func TestDamagedPartsAreRefused(t *testing.T) {
 	}
 }
 
-// What a crossing says is bounded, in however many lines: who writes says so before it writes
-// any of them, and who reads holds no more.
+// The size of a crossing is bounded, in however many lines it is written: a writer reports that
+// before it writes any of them, and a reader holds no more than the limit.
 func TestWhatACrossingSaysIsBounded(t *testing.T) {
 	line := adk.Crossing{Kind: adk.KindReportLog, At: tracetest.TestStart, Text: strings.Repeat("x", 2000)}
 	var plain bytes.Buffer
@@ -128,7 +128,7 @@ func TestWhatACrossingSaysIsBounded(t *testing.T) {
 			require.NoError(t, w.Close())
 			_, err := trace.Read(bytes.NewReader(out.Bytes()), o)
 			require.NoError(t, err)
-			o.MaxSaid = said - 2 // the end of the line is not part of what its parts say
+			o.MaxSaid = said - 2 // the end of the line does not count as text of its parts
 			whole, byLine := tooLarge(t, out.Bytes(), o)
 			assert.Contains(t, whole.Reason, fmt.Sprintf("said: more than %d bytes of one crossing", o.MaxSaid))
 			assert.Equal(t, whole, byLine)

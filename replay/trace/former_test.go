@@ -46,9 +46,9 @@ func ofStates(read *trace.Trace) (digests []adk.Digest) {
 	return digests
 }
 
-// DET-8: in version 4 the digest of a state was made otherwise. Who reads a trace gets
-// those of today, whatever its version, and what is written again is as it was: both ways,
-// the recordings of an engine of then among them.
+// DET-8: version 4 computed the digest of a state differently. A reader returns today's digests
+// for every version, and writing the trace again restores the old ones. This is tested in both
+// directions, also with recordings of engines of that time.
 func TestDigestsOfFormerVersions(t *testing.T) {
 	frozen := func(name string) []byte {
 		file, err := fixtures.Frozen.ReadFile("frozen/" + name)
@@ -62,14 +62,14 @@ func TestDigestsOfFormerVersions(t *testing.T) {
 		assert.Equal(t, ofStates(now), ofStates(then), was)
 		assert.Equal(t, states(asVersion(t, now, 5)), states(asVersion(t, then, 5)), was)
 		assert.Equal(t, states(asVersion(t, then, 4)), states(asVersion(t, now, 4)), was)
-		if was != "v4/hello.jsonl" { // neither a stash, nor as much as makes a block
+		if was != "v4/hello.jsonl" { // the others have a stash, or enough records for a block
 			assert.NotEqual(t, states(asVersion(t, then, 4)), states(asVersion(t, now, 5)), was)
 		}
 	}
 }
 
-// DET-8: a state of a former version that was never that of its turn is read as it stands,
-// written again as it stands, and found.
+// DET-8: a wrong digest in a trace of a former version is read and written again unchanged, and is
+// found.
 func TestWrongDigestsOfFormerVersions(t *testing.T) {
 	recorded := tracetest.ReadTrace(t, asVersion(t, stashed(t), 4))
 	for i := range recorded.Lines() {

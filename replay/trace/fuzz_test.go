@@ -12,8 +12,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// FuzzUnpack reads anything that begins as what is packed does: it is a trace, or an
-// error of the file. Behind a whole trace it makes no other one of it.
+// FuzzUnpack reads any bytes that begin like a compressed trace: the result is a trace, or an
+// error of the file. Bytes after a whole trace do not make it a different trace.
 func FuzzUnpack(f *testing.F) {
 	pack, err := zstd.NewWriter(nil)
 	require.NoError(f, err)

@@ -22,8 +22,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// tooLarge reads a trace that is beyond a limit, whole and line by line, and gives the
-// errors of both.
+// tooLarge reads a trace that exceeds a limit, as a whole and line by line, and returns both
+// errors.
 func tooLarge(t *testing.T, data []byte, o trace.Options) (whole, lines *trace.FormatError) {
 	t.Helper()
 	_, err := trace.Read(bytes.NewReader(data), o)
@@ -39,7 +39,7 @@ func tooLarge(t *testing.T, data []byte, o trace.Options) (whole, lines *trace.F
 	return whole, lines
 }
 
-// repeated is a trace of lines that say the same.
+// repeated is a trace with n equal lines.
 func repeated(line string, n int) []byte {
 	lines := []string{tracetest.HeaderLine}
 	for range n {
@@ -48,8 +48,8 @@ func repeated(line string, n int) []byte {
 	return tracetest.Seal(lines, "")
 }
 
-// Every limit is named by the error of what is beyond it, with how it can be raised, and
-// raised it lets the trace be read.
+// If a trace exceeds a limit, the error names the limit and how to raise it. With the limit raised
+// the trace can be read.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	nested := []string{tracetest.HeaderLine}
@@ -90,8 +90,8 @@ func TestLimits(t *testing.T) {
 	assert.ErrorContains(t, o.SetLimit("line", 0), "from 1")
 }
 
-// A small file that unpacks to a large one is given up where it is known to be one,
-// before anything of it is decoded.
+// A small file that unpacks to a large one is refused as soon as that is known, before any of it
+// is decoded.
 func TestBombsAreGivenUpEarly(t *testing.T) {
 	var packed bytes.Buffer
 	w, err := zstd.NewWriter(&packed)
@@ -111,8 +111,8 @@ func TestBombsAreGivenUpEarly(t *testing.T) {
 	assert.Less(t, allocated, uint64(128<<20))
 }
 
-// A trace that was read whole holds at most ten times its file, whatever its lines say: also
-// if they say next to nothing, or what takes many times its text.
+// A trace that was read as a whole takes at most ten times the memory of its file, whatever its
+// lines say: also if they say almost nothing, or values that take many times their text.
 func TestHeldTraces(t *testing.T) {
 	thorough.Long(t)
 	const lines = 4_000
@@ -150,8 +150,8 @@ func TestHeldTraces(t *testing.T) {
 	held("unknown members", repeated(unknown+"}", lines/10))
 }
 
-// What is given of a trace that was read is the caller's, until all lines are wanted at once:
-// those are the trace's. Copies keep what they have when it is given others.
+// Lines that a trace returns belong to the caller, until Lines returns all of them: those belong
+// to the trace. Copies of a trace keep their own lines.
 func TestLinesOfTraces(t *testing.T) {
 	read := tracetest.ReadTrace(t, repeated(`{"kind":"new-id","id":"a"}`, 100))
 	assert.Equal(t, 100, read.Len())
@@ -180,8 +180,8 @@ func TestLinesOfTraces(t *testing.T) {
 	assert.Empty(t, names(none))
 }
 
-// What is held of a trace are its texts as well as its values: a trace of many values whose
-// one text is longer takes as much more.
+// The memory of a trace counts its texts as well as its values: if one text of a trace of many
+// values is longer, it counts as that much more.
 func TestHeldTextsCount(t *testing.T) {
 	thorough.Long(t)
 	shape, ok := large.Named("arguments")
@@ -201,9 +201,9 @@ func TestHeldTextsCount(t *testing.T) {
 	assert.GreaterOrEqual(t, needs(long)-needs(short), int64(more-128<<10))
 }
 
-// Objects of one member take as much memory as any: a trace that is held whole counts them as
-// more than other values, however short they are written. Texts that look like some, and
-// objects of none, are no objects.
+// Objects with one member take as much memory as any other: a trace that is held as a whole counts
+// them as more than other values, however short their text is. Texts that look like such objects,
+// and empty objects, do not count as objects.
 func TestHeldObjectsCount(t *testing.T) {
 	const each = 10_000
 	fits := func(limit int64, one any) bool {
@@ -229,13 +229,13 @@ func TestHeldObjectsCount(t *testing.T) {
 	}
 }
 
-// dense is a list of so many small objects.
+// dense is a list of n small objects.
 func dense(n int) string { return "[" + strings.Repeat(`{"a":1},`, n-1) + `{"a":1}]` }
 
-// What stays of a trace is weighed where it is read line by line as well: a value of a stash
-// until another stands there, it is removed or its dispatch is over, records for ever, and
-// what an operation, a call or a report was given until that is over. What is beyond the
-// limit says so, with its line, and raised it lets the trace be read.
+// What a trace must retain is also counted when it is read line by line: a value of a stash until
+// it is replaced or removed or its dispatch is over, records forever, and the input of an
+// operation, a call or a report until that is over. The error of a trace that exceeds the limit
+// names the line. With the limit raised the trace can be read.
 func TestWhatStaysCounts(t *testing.T) {
 	t.Parallel()
 	const each, rounds = 500, 12
@@ -313,7 +313,7 @@ func TestWhatStaysCounts(t *testing.T) {
 		"logs": {false, func(int) string { return fmt.Sprintf(`{"kind":"report-log","in":1,"payload":%s}`, value) }},
 	} {
 		data := tracetest.Seal(append([]string{tracetest.HeaderLine, `{"kind":"call","id":1,"seam":"run"}`}, repeat(c.line)...), "")
-		limit := int64(each * 400 * 3 * 3) // of three values that are held by three
+		limit := int64(each * 400 * 3 * 3) // three values, each held by three
 		fault := readLines(t, data, trace.Options{MaxMemory: limit})
 		if !c.stays {
 			assert.Nil(t, fault, name)
@@ -329,8 +329,8 @@ func TestWhatStaysCounts(t *testing.T) {
 	}
 }
 
-// A value that fits once, and not as often as it will be held, is refused in its own line:
-// whoever is given it holds it before there is another.
+// A value that fits once, but not as often as it will be held, is refused at its own line: a
+// caller that gets it holds it before it is held again.
 func TestWhatWillStayCounts(t *testing.T) {
 	const each = 500
 	data := tracetest.Seal([]string{tracetest.HeaderLine, `{"kind":"call","id":1,"seam":"run"}`,
@@ -342,7 +342,7 @@ func TestWhatWillStayCounts(t *testing.T) {
 	assert.Nil(t, readLines(t, data, trace.Options{MaxMemory: each * 400 * 4}))
 }
 
-// readLines reads a trace line by line, and gives what is wrong with it, if anything is.
+// readLines reads a trace line by line, and returns its fault, if it has one.
 func readLines(t *testing.T, data []byte, o trace.Options) (fault *trace.FormatError) {
 	t.Helper()
 	r, err := trace.NewReader(bytes.NewReader(data), o)
@@ -355,8 +355,8 @@ func readLines(t *testing.T, data []byte, o trace.Options) (fault *trace.FormatE
 	return fault
 }
 
-// What is too heavy is refused before anything is made of it, however it is read, compressed
-// as well, and so is what has more members than lines may have values.
+// A line that is too heavy is refused before it is decoded, however it is read, also in a
+// compressed trace. So is a line that has more members than a line may have values.
 func TestHeavyLinesAreGivenUpEarly(t *testing.T) {
 	const objects = 100_000
 	lines := map[string]string{
@@ -397,8 +397,8 @@ func TestHeavyLinesAreGivenUpEarly(t *testing.T) {
 	assert.ErrorContains(t, err, "values: more than 40 ")
 }
 
-// What only names records that were read before weighs next to nothing, and those that are
-// new no more than they take.
+// A line that only refers to earlier records counts for almost nothing, and new records count for
+// no more than they take.
 func TestManyRecordsAreRead(t *testing.T) {
 	const many = 20_000
 	var news strings.Builder
@@ -414,7 +414,7 @@ func TestManyRecordsAreRead(t *testing.T) {
 	assert.NotNil(t, readLines(t, data, trace.Options{MaxMemory: many * 300}))
 }
 
-// Who keeps one line keeps no other that takes much memory, however lines are made.
+// Retaining one line does not retain the memory of other heavy lines, however lines are allocated.
 func TestAHeavyLineStandsAlone(t *testing.T) {
 	light, heavy := `{"kind":"new-id","id":"x"}`, `{"kind":"stash","key":"k","value":"`+strings.Repeat("x", 100_000)+`"}`
 	data := tracetest.Seal([]string{tracetest.HeaderLine, light, heavy, light, heavy, light}, "")

@@ -135,7 +135,7 @@ func TestAFooterMustBeRight(t *testing.T) {
 	}
 }
 
-// What git leaves of a merge in a trace is said to be that, wherever it stands, and how to go on.
+// Conflict markers that git leaves in a trace are reported as such, wherever they stand, together with what to do.
 func TestConflictMarkersAreSaidToBeGits(t *testing.T) {
 	lines := strings.SplitAfter(string(tracetest.Seal([]string{tracetest.HeaderLine, `{"kind":"now"}`}, "")), "\n")
 	for _, marker := range []string{"<<<<<<< HEAD", "||||||| 3f2504e", "=======", ">>>>>>> other"} {
@@ -152,7 +152,7 @@ func TestConflictMarkersAreSaidToBeGits(t *testing.T) {
 	assert.NotContains(t, format.Reason, "git", "one character less is something else")
 }
 
-// A crash leaves a readable prefix, wherever it cuts.
+// A crash leaves a readable prefix, wherever it cuts the file.
 func TestEveryPrefixGivesItsWholeLines(t *testing.T) {
 	m, err := adk.NewMessage(adk.MessageInit{ID: "m1", Role: adk.RoleUser, Content: "hi", CreatedAt: tracetest.TestStart, UpdatedAt: tracetest.TestStart})
 	require.NoError(t, err)
@@ -215,7 +215,7 @@ func TestAnErrorOfTheReaderIsNoFormatError(t *testing.T) {
 	assert.Equal(t, err, again, "an error stays")
 }
 
-// An error does not grow with the file, whichever text of a line is long, and says how it ends.
+// An error message does not grow with the file, whichever text of a line is long, and it shows how the text ends.
 func TestErrorsAreShort(t *testing.T) {
 	texts, long := regexp.MustCompile(`"[^"\\]*"`), strings.Repeat("é", 1<<11)
 	for _, line := range tracetest.FuzzLines {
@@ -232,9 +232,9 @@ func TestErrorsAreShort(t *testing.T) {
 	assert.ErrorContains(t, err, `éé" begins with no known label`)
 }
 
-// FuzzLine reads a trace of one good header and one line: what is taken must be
-// written so that it is read as the same, and never be refused. Cut into parts, before it is
-// read or where it is written, it is what it is whole.
+// FuzzLine reads a trace of a valid header and one line. An accepted line must be written so that
+// it is read back as the same, and is not refused. If it is cut into parts, before it is read or
+// when it is written, it stays the same.
 func FuzzLine(f *testing.F) {
 	for _, line := range tracetest.FuzzLines {
 		f.Add(line)
@@ -264,8 +264,8 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
-// inParts are the parts of a line of a few bytes each: none of what is more than a line, or
-// no crossing whatever its members are, or cannot be cut.
+// inParts cuts a line into parts of a few bytes each. It returns none if the text is more than one
+// line, can be no crossing whatever its members are, or cannot be cut.
 func inParts(t *testing.T, line string) []string {
 	if strings.Contains(line, "\n") || !utf8.ValidString(line) {
 		return nil
@@ -279,7 +279,7 @@ func inParts(t *testing.T, line string) []string {
 	return strings.FieldsFunc(parts.String(), func(r rune) bool { return r == '\n' })
 }
 
-// requireSameRead holds what was read of a line in parts against what was of it whole.
+// requireSameRead compares what was read of a line in parts with what was read of the whole line.
 func requireSameRead(t *testing.T, whole *trace.Trace, wholeErr error, joined *trace.Trace, joinedErr error) {
 	if wholeErr == nil {
 		require.NoError(t, joinedErr)
@@ -293,8 +293,8 @@ func requireSameRead(t *testing.T, whole *trace.Trace, wholeErr error, joined *t
 	require.Equal(t, want.Reason, strings.TrimPrefix(got.Reason, "the line that its parts make: "))
 }
 
-// Records, and what they say in members of their own, count as no values of a crossing: a
-// history may be as long as lines allow. What lies deeper in one counts.
+// Records, and their direct members, do not count as values of a crossing: a history may be as
+// long as lines allow. Values nested deeper do count.
 func TestRecordsOfAListCountAsNoValues(t *testing.T) {
 	o := trace.Options{MaxValues: 20}
 	for deep, fits := range map[int]bool{18: true, 19: false} {
@@ -325,9 +325,9 @@ func TestRecordsOfAListCountAsNoValues(t *testing.T) {
 	}
 }
 
-// What is written can be read: whoever raises a limit for both writes and reads more.
+// Whatever is written can be read: a user who raises a limit for both can write and read more.
 func TestWhatNoReaderCountsIsNotWritten(t *testing.T) {
-	list := make([]any, 100) // one more with the list itself
+	list := make([]any, 100) // one more value is the list itself
 	for i := range list {
 		list[i] = 1.0
 	}

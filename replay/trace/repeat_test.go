@@ -20,12 +20,12 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// conversation is a history that is sent again with each ask, as a client of a model
-// writes it: the messages in the middle, and what does not change behind them.
+// conversation is a history that is sent again with each ask, written as a client of a model
+// writes it: the messages are in the middle, with unchanged members after them.
 type conversation struct {
 	system   string
 	messages []string
-	// marked has the last message carry a mark, as caches of prompts want it.
+	// marked puts a mark on the last message, as prompt caches require it.
 	marked bool
 }
 
@@ -39,7 +39,7 @@ func (c *conversation) ask(n int) json.RawMessage {
 		`],"temperature":0.5,"tools":[{"name":"weather","description":"` + strings.Repeat("Tells the weather. ", 40) + `"}]}}`)
 }
 
-// asking is the crossings of asks, each answered in pieces.
+// asking returns the crossings of n asks, each answered in pieces.
 func asking(n int, request func(n int) json.RawMessage) (all []adk.Crossing) {
 	add := func(x adk.Crossing) {
 		x.At = tracetest.TestStart
@@ -57,7 +57,7 @@ func asking(n int, request func(n int) json.RawMessage) (all []adk.Crossing) {
 	return all
 }
 
-// histories are the ways in which a turn sends again what it sent before.
+// histories are the ways in which a turn repeats what it sent before.
 func histories() map[string]func() func(n int) json.RawMessage {
 	system := strings.Repeat("You are a helpful assistant. ", 100)
 	among := func(all ...*conversation) func(n int) json.RawMessage {
@@ -84,13 +84,13 @@ func histories() map[string]func() func(n int) json.RawMessage {
 	}
 }
 
-// bytesAnAsk is what a trace of asks takes.
+// bytesOfAsks returns the size of a trace of n asks.
 func bytesOfAsks(t require.TestingT, n int, history func() func(int) json.RawMessage) int {
 	return len(tracetest.WriteTrace(t, asking(n, history())...))
 }
 
-// A history that is sent again with each ask makes a trace grow with what is new, and
-// not with its square.
+// If a history is sent again with each ask, the trace grows linearly with what is new, and not
+// quadratically.
 func TestHistoriesMakeTracesLinear(t *testing.T) {
 	for name, history := range histories() {
 		some, twice := bytesOfAsks(t, 100, history), bytesOfAsks(t, 200, history)
@@ -99,7 +99,7 @@ func TestHistoriesMakeTracesLinear(t *testing.T) {
 	}
 }
 
-// What a trace of asks takes, with the histories that they send again.
+// BenchmarkHistories measures the size of a trace of asks that repeat their histories.
 func BenchmarkHistories(b *testing.B) {
 	for name, history := range histories() {
 		b.Run(strings.ReplaceAll(name, " ", "-"), func(b *testing.B) {
@@ -118,8 +118,8 @@ func BenchmarkHistories(b *testing.B) {
 	}
 }
 
-// drawAsks draws asks that say again what others said, whole or in part, with texts
-// that no JSON is and such that look like marks.
+// drawAsks draws asks that repeat what others said, in full or in part, with texts that are no
+// JSON, and with texts that look like marks.
 func drawAsks(t *rapid.T) (all []adk.Crossing) {
 	said := []string{`{"$from":1,"head":2}`, `{"$json":"x"}`, "no JSON", `"` + strings.Repeat("ü€😀\\n\\\"", 60) + `"`, `{"a":[` + strings.Repeat(`"b c",`, 80) + `0]}`}
 	text := func() json.RawMessage {
@@ -157,7 +157,7 @@ func drawAsks(t *rapid.T) (all []adk.Crossing) {
 	return all
 }
 
-// Whatever asks say again is restored to the byte, and written again as it was.
+// Whatever asks repeat is restored exactly, and is written again as it was.
 func TestWhatIsSaidAgainIsRestored(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -182,8 +182,8 @@ func TestWhatIsSaidAgainIsRestored(t *testing.T) {
 	})
 }
 
-// wholeLines is a trace in the last version of the format in which each line says all
-// that it means.
+// wholeLines is a trace in the last version of the format in which each line says all that it
+// means.
 func wholeLines(t require.TestingT, recorded *trace.Trace) string {
 	copied := *recorded
 	copied.Version = 3
@@ -193,8 +193,8 @@ func wholeLines(t require.TestingT, recorded *trace.Trace) string {
 	return out.String()
 }
 
-// Version 3 says all of each request and of each piece, in lines that say as much in
-// version 4.
+// Version 3 writes each request and each piece
+// in full; version 4 says the same in its lines.
 func TestBeforeVersion4AsksAreWhole(t *testing.T) {
 	one := conversation{system: "Plan."}
 	all := asking(3, one.ask)
@@ -208,8 +208,8 @@ func TestBeforeVersion4AsksAreWhole(t *testing.T) {
 	}
 }
 
-// The bytes of a media stand once: where a tool gave them, or where they were opened first.
-// Version 3 says them each time, and a small file that says them without end is given up.
+// The bytes of a media are written once: where a tool returned them, or where they were opened
+// first. Version 3 writes them each time. A small file that repeats them without end is refused.
 func TestEqualBytesStandOnce(t *testing.T) {
 	body := strings.Repeat("line é\n", 400)
 	opened := func(op int, data string) adk.Crossing {
@@ -238,7 +238,7 @@ func TestEqualBytesStandOnce(t *testing.T) {
 	assert.Contains(t, byLine.Reason, "restored: more than 10000 bytes")
 }
 
-// Who takes an ask away that others name gets a trace in which these are whole.
+// If an ask that others refer to is removed from a trace, the others are written in full.
 func TestAsksThatOthersNameCanGo(t *testing.T) {
 	one := conversation{system: strings.Repeat("Plan. ", 30)}
 	read := tracetest.ReadTrace(t, tracetest.WriteTrace(t, asking(4, one.ask)...))
@@ -252,7 +252,7 @@ func TestAsksThatOthersNameCanGo(t *testing.T) {
 	}
 }
 
-// What names a text that was not said, or not so, is refused with what is wrong.
+// A reference to a text that was not said, or not in that form, is refused with the reason.
 func TestWhatNamesNothing(t *testing.T) {
 	begin := func(op int, request string) string {
 		return fmt.Sprintf(`{"kind":"ask","phase":"begin","op":%d,"of":"m","request":%s}`, op, request)
@@ -287,8 +287,8 @@ func TestWhatNamesNothing(t *testing.T) {
 	assert.JSONEq(t, `{"a":"x"}`, string(good.Lines()[1].JSON))
 }
 
-// A small file that says much again and again is given up with the limit's name, before
-// it has taken what it says.
+// A small file that repeats much is refused with the name of the limit, before the repeated text
+// takes memory.
 func TestBombsOfRepeatedAsksAreGivenUp(t *testing.T) {
 	lines := []string{tracetest.HeaderLine, `{"kind":"ask","phase":"begin","op":1,"of":"m","request":"` + strings.Repeat("x", 100_000) + `"}`}
 	for range 2_000 {
@@ -307,7 +307,7 @@ func TestBombsOfRepeatedAsksAreGivenUp(t *testing.T) {
 	assert.Contains(t, whole.Reason, "line: more than 150000 bytes")
 }
 
-// JSON values that are restored count as those that are written do.
+// Restored JSON values count like those that are written out.
 func TestRestoredValuesCount(t *testing.T) {
 	list := func(n int) json.RawMessage { return json.RawMessage("[" + strings.Repeat("1,", n) + "1]") }
 	var out bytes.Buffer
@@ -326,7 +326,7 @@ func TestRestoredValuesCount(t *testing.T) {
 	assert.Contains(t, whole.Reason, "values: more than 200")
 }
 
-// The pieces of an ask are held until it is done: a piece behind its end names nothing.
+// The pieces of an ask are held until it is done: a piece after its end refers to nothing.
 func TestAnsweredAsksAreNotHeld(t *testing.T) {
 	piece := adk.Crossing{Kind: adk.KindPiece, At: tracetest.TestStart, Op: 1, JSON: json.RawMessage(`"` + strings.Repeat("said ", 40) + `"`)}
 	done := adk.Crossing{Kind: adk.KindAsk, Phase: adk.Done, At: tracetest.TestStart, Op: 1}
@@ -337,8 +337,8 @@ func TestAnsweredAsksAreNotHeld(t *testing.T) {
 	assert.Contains(t, got.Reason, "names what was not said before")
 }
 
-// WLD-2: media that were opened through the context stand in a trace once, however often
-// a request shows them, and requests are restored to the byte.
+// WLD-2: media that were opened through the context are in a trace once, however often a request
+// contains them, and requests are restored exactly.
 func TestMediaInRequestsAreNamed(t *testing.T) {
 	header := bytes.Repeat([]byte("as all of its format begin "), 20)
 	image := func(n byte) []byte {

@@ -20,8 +20,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// sameCrossing compares crossings by what they mean. Errors and values that a
-// trace cannot hold are compared by their written form.
+// sameCrossing compares crossings by their meaning. Errors and values that a trace cannot hold are
+// compared by their written form.
 var sameCrossing = cmp.Options{
 	cmp.FilterPath(tracetest.At("Record", "Records[0]"), cmp.Comparer(wire.SameRecord)),
 	cmp.FilterPath(tracetest.At("Value"), cmp.Comparer(plain.Equal)),
@@ -34,7 +34,7 @@ var sameCrossing = cmp.Options{
 	cmp.FilterPath(tracetest.At("Seq"), cmp.Ignore()),
 }
 
-// DET-4
+// DET-4: every crossing of every kind is read back as it was written.
 func TestEveryCrossingComesBackAsItWas(t *testing.T) {
 	t.Parallel()
 	for _, k := range adk.Kinds() {
@@ -76,7 +76,7 @@ func TestAnEmptyTraceIsATrace(t *testing.T) {
 	assert.True(t, read.Sealed)
 }
 
-// The example in the package's documentation is what is written.
+// The example in the package's documentation is what the code writes.
 func TestLinesReadAsDocumented(t *testing.T) {
 	m, err := adk.NewMessage(adk.MessageInit{ID: "m1", Role: adk.RoleUser, Content: "hi", CreatedAt: tracetest.TestStart, UpdatedAt: tracetest.TestStart})
 	require.NoError(t, err)
@@ -143,7 +143,7 @@ func TestWriterRefusesWhatNoReaderWouldTake(t *testing.T) {
 	}
 }
 
-// countingWriter counts its calls, and fails from one on.
+// countingWriter counts its calls, and fails from a given call on.
 type countingWriter struct {
 	bytes.Buffer
 	calls, failAt int
@@ -185,8 +185,8 @@ func TestAfterAFailureNothingIsWritten(t *testing.T) {
 	}
 }
 
-// A trace does not grow with the square of what happened: a record that comes
-// again costs its number.
+// A trace does not grow quadratically with its
+// turn: a repeated record is written as its number.
 func TestNoRecordIsWrittenTwice(t *testing.T) {
 	m, err := adk.NewMessage(adk.MessageInit{ID: "m1", Role: adk.RoleUser, Content: strings.Repeat("long ", 100), CreatedAt: tracetest.TestStart, UpdatedAt: tracetest.TestStart})
 	require.NoError(t, err)
@@ -209,8 +209,8 @@ func TestATraceThatWasChangedCanBeSealedAgain(t *testing.T) {
 	assert.Equal(t, "redacted", tracetest.ReadTrace(t, out.Bytes()).Lines()[0].Name)
 }
 
-// A trace of a former version is read by its own words, and written again with them;
-// words of another version are none.
+// A trace of a former version is read with the names of that version, and written again with them;
+// names of another version are refused.
 func TestFormerVersionsHaveTheirWords(t *testing.T) {
 	file := func(version, alone, state string) string {
 		lines := []string{
@@ -239,7 +239,7 @@ func TestFormerVersionsHaveTheirWords(t *testing.T) {
 	assert.Len(t, other.Extra, 1)
 }
 
-// What a file says that is no trace begins no line of the error about it.
+// Text of a file that is no trace never begins a line of the error about it.
 func TestReasonsStayOnTheirLine(t *testing.T) {
 	body := tracetest.FixtureNamed(t, "executor-panic").Body()
 	_, err := trace.Read(bytes.NewReader(bytes.Replace(body, []byte(`"seam":"run"`), []byte(`"seam":"run\n::error::forged"`), 1)))

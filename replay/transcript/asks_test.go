@@ -22,7 +22,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/transcript"
 )
 
-// exchange is an ask over HTTP: the body of a request and the pieces of its answer.
+// exchange is an ask over HTTP: the body of the request and the pieces of the answer.
 type exchange struct {
 	of, body string
 	pieces   []string
@@ -31,7 +31,7 @@ type exchange struct {
 	lasts    time.Duration
 }
 
-// askedOf is the trace of a run in which a model is asked so.
+// askedOf is the trace of a run that makes these asks.
 func askedOf(t testing.TB, asks ...exchange) []byte {
 	t.Helper()
 	var recorded bytes.Buffer
@@ -63,8 +63,8 @@ func ask(ctx context.Context, t testing.TB, dc *adk.DispatchContext, one exchang
 	x.Done(nil, one.err)
 }
 
-// What a request says beside its body, its query and its headers, is shown where it is, and not told
-// as gone by the next one that has none; that a body of JSON is JSON goes without saying.
+// The query and the headers of a request are shown, and are not reported as removed by the next
+// request that has none. That a JSON body has the content type JSON is not shown.
 func TestQueryAndHeadersOfARequest(t *testing.T) {
 	t.Parallel()
 	request := func(outside string) exchange {
@@ -83,7 +83,7 @@ func TestQueryAndHeadersOfARequest(t *testing.T) {
 `+asking+", as before → no answer\n", said)
 }
 
-// linesWithin are the lines of a transcript that stand within the executor.
+// linesWithin are the lines of a transcript within the executor.
 func linesWithin(t testing.TB, recorded []byte) string {
 	t.Helper()
 	var text bytes.Buffer
@@ -113,8 +113,8 @@ func choice(message, finish string) string {
 
 func event(data string) string { return `{"data":` + data + `}` }
 
-// What a model is asked and answers is a file, so that a person can read it: of each
-// request what is new since the one before it.
+// The transcript of exchanges with a model is a golden file, so that a person can read it. Of each
+// request it shows what is new since the one before it.
 func TestAsksOfModels(t *testing.T) {
 	with := func(tools ...string) string {
 		return `"temperature":0.2,"tools":[` + strings.Join(tools, ",") + `],`
@@ -153,8 +153,8 @@ func TestAsksOfModels(t *testing.T) {
 	assert.Contains(t, all, `{"index":0,"delta":{"content":"4 "}}`, "and each piece")
 }
 
-// What a model is asked and answers is as readable in the forms of other providers, over HTTP or
-// not. Nothing that a request says is left out: what is no text, call or result stands as JSON.
+// Exchanges in the forms of other providers, over HTTP or not, are just as readable. Nothing in a
+// request is left out: whatever is no text, call or result is shown as JSON.
 func TestAsksInOtherForms(t *testing.T) {
 	post := func(path, body string) string { return `{"method":"POST","path":"` + path + `","body":` + body + `}` }
 	// Messages
@@ -220,8 +220,8 @@ func TestAsksInOtherForms(t *testing.T) {
 	goldie.New(t, goldie.WithFixtureDir("testdata/transcripts"), goldie.WithNameSuffix(".txt")).Assert(t, "asks-in-other-forms", []byte(said))
 }
 
-// However deep results are within results, those that a provider would have are said in words, and
-// to show them costs what they are long.
+// However deeply results are nested, results in a provider's form are shown in words, and the cost
+// of showing them is linear in their length.
 func TestResultsWithinResults(t *testing.T) {
 	allocs.Countable(t)
 	asked := func(depth int) []byte {
@@ -237,7 +237,7 @@ func TestResultsWithinResults(t *testing.T) {
 	assert.Less(t, shown(2000)/shown(1000), 2.5)
 }
 
-// What a model wants of a tool is shown as it is, whether it comes as an object or as a text.
+// The arguments that a model gives for a tool are shown unchanged, whether they come as an object or as a text.
 func TestArgumentsAreShownAsTheyAre(t *testing.T) {
 	t.Parallel()
 	text := linesWithin(t, askedOf(t, exchange{of: "a", body: `{"method":"POST","path":"/v1/messages","body":{"messages":[` + question + `]}}`,
@@ -245,7 +245,7 @@ func TestArgumentsAreShownAsTheyAre(t *testing.T) {
 	assert.Contains(t, text, `→ calls find {"html":"<b> & more"} as t1`)
 }
 
-// Who stops reading behind [DONE] has read all; who stops before it has not.
+// A client that stops reading after [DONE] has read everything; one that stops before it has not.
 func TestAskReadToItsEnd(t *testing.T) {
 	said, done := event(`{"choices":[{"delta":{"content":"4 °C."}}]}`), event(`"[DONE]"`)
 	stopped := &adk.Error{Code: adk.E_ASK_STOPPED, Message: "the body was closed before its end"}
@@ -258,7 +258,7 @@ func TestAskReadToItsEnd(t *testing.T) {
 	}
 }
 
-// The white space of a server's JSON, and how it writes its events, is nobody's matter.
+// White space in a server's JSON, and its formatting of events, makes no difference.
 func TestAnswersWithWhiteSpace(t *testing.T) {
 	pretty := `{"text":"{\n  \"choices\": [{\"message\": {\"content\": \"4 °C.\"}, \"finish_reason\": \"stop\"}]\n}\n"}`
 	spaced := `{"data":"{\"choices\": [{\"delta\": {\"content\": \"4 °C.\"}, \"finish_reason\": \"stop\"}]}","eol":"\r\n"}`
@@ -269,8 +269,8 @@ func TestAnswersWithWhiteSpace(t *testing.T) {
 	}
 }
 
-// Of other requests that are too long to be shown whole, the members that changed are
-// said.
+// Of a changed request of another form that is too long to be shown in full, the changed members
+// are shown.
 func TestAsksOfOthers(t *testing.T) {
 	of := func(path, days string) string {
 		return fmt.Sprintf(`{"method":"POST","path":%q,"body":{"days":%s,"text":%q}}`, path, days, strings.Repeat("long ", 100))
@@ -299,8 +299,8 @@ func TestAsksOfOthers(t *testing.T) {
 	}
 }
 
-// A history that is sent again with each ask is not shown again: the transcript grows
-// with what is new.
+// A history that is sent again with each ask is not shown again: the transcript grows only with
+// what is new.
 func TestAsksAreShownByWhatIsNew(t *testing.T) {
 	size := func(asks int) float64 {
 		messages, all := []string{system}, []exchange(nil)
@@ -313,7 +313,7 @@ func TestAsksAreShownByWhatIsNew(t *testing.T) {
 	assert.Less(t, size(40)/size(20), 2.1)
 }
 
-// However long a request and an answer are, what is shown is not.
+// However long a request and an answer are, what is shown of them is bounded.
 func TestAsksAreBounded(t *testing.T) {
 	long := strings.Repeat("long ", 10_000)
 	messages, members := []string{}, ""
@@ -331,8 +331,8 @@ func TestAsksAreBounded(t *testing.T) {
 	assert.Contains(t, text, "… 492 pieces")
 }
 
-// A stretch begins with the whole of what was asked, for nothing has been shown yet; a
-// trace that breaks off says what had come.
+// A part of a transcript begins with the whole first request, as nothing was shown before. If the
+// trace breaks off, the pieces that had arrived are shown.
 func TestAsksOfAStretch(t *testing.T) {
 	hello := exchange{of: "model", body: body("", question), pieces: []string{okHead, event(`{"choices":[{"index":0,"delta":{"content":"It "}}]}`)}}
 	recorded := askedOf(t, hello, hello)
@@ -362,8 +362,8 @@ func trimmed(text string) (lines []string) {
 	return lines
 }
 
-// A request or an answer of another form than it seems to have is shown as it is, and
-// nothing in it reaches the terminal.
+// A request or an answer that does not have the form that it seems to have is shown unchanged, and
+// no control sequence in it reaches the terminal.
 func TestOddAsks(t *testing.T) {
 	odd := []string{`null`, `1`, `""`, `[]`, `{}`, `[null]`, `[{}]`, `[[1]]`, `{"a":null}`, `"\u001b[2J\u202e"`, `[{"role":"\u001b","content":[{"type":"text"}]}]`,
 		`[{"function":{"name":"\u001b[2J"}}]`, `[{"role":"user","tool_calls":[null,{"function":{"name":1}}]}]`}

@@ -34,8 +34,8 @@ func excerptOf(t *testing.T, f tracetest.Fixture, numbers ...int) string {
 	return text.String()
 }
 
-// The lines of an excerpt stand in the transcript, in their order, whatever is
-// asked for; what is asked for as a whole leaves nothing out.
+// The lines of an excerpt are lines of the transcript, in their order, whichever crossings are
+// requested. A crossing that is requested as a whole is shown in full.
 func TestExcerptsAreOfTheTranscript(t *testing.T) {
 	for _, f := range tracetest.AllFixtures(t) {
 		var whole bytes.Buffer
@@ -51,7 +51,7 @@ func TestExcerptsAreOfTheTranscript(t *testing.T) {
 		for _, line := range all {
 			assert.Contains(t, strings.Join(given, "\n"), strings.TrimSpace(line), f.Name)
 		}
-		for _, line := range given { // a long text is cut in every transcript
+		for _, line := range given { // long texts are cut in every transcript
 			assert.NotEqual(t, "…", strings.TrimSpace(line), f.Name)
 		}
 	}
@@ -73,7 +73,7 @@ func TestExcerpt(t *testing.T) {
 	}
 }
 
-// Excerpts that are made in one walk are those that are made alone.
+// Excerpts that are made in one pass equal those that are made one by one.
 func TestExcerptsTogether(t *testing.T) {
 	thorough.Long(t)
 	for _, f := range tracetest.AllFixtures(t) {
@@ -87,8 +87,8 @@ func TestExcerptsTogether(t *testing.T) {
 	}
 }
 
-// What lies deep is indented by no more than what lies less deep, and says how deep it
-// lies: a transcript grows with its crossings.
+// Beyond a certain depth, lines are not indented further, and say their depth instead: the size of
+// a transcript is linear in its crossings.
 func TestDeepNestingIsNotIndented(t *testing.T) {
 	deep, ok := large.Named("nesting")
 	require.True(t, ok)

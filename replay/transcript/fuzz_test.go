@@ -13,8 +13,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/transcript"
 )
 
-// FuzzAt shows a trace of any lines, and what was held in it after any crossing: what is
-// wrong is an error of the file or of the number, and what is said can be printed.
+// FuzzAt shows a trace of any lines, and its state after any crossing. A fault is an error of the
+// file or of the number, and the output is printable.
 func FuzzAt(f *testing.F) {
 	for _, name := range []string{"hello", "gate-timeout", "parallel-tools", "sub-agents", "stash", "streamed-reply", "asks-a-model"} {
 		f.Add(tracetest.FixtureNamed(f, name).Body(), 20)

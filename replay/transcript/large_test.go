@@ -13,8 +13,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/transcript"
 )
 
-// Of a state the first records are said, and the last: a history of four times the length
-// is shown at four times the cost.
+// Of a state the first and the last records are shown: a history of four times the length is shown
+// at four times the cost.
 func TestHistoriesAreShownInLinearTime(t *testing.T) {
 	allocs.Countable(t)
 	shape, _ := large.Named("history")
@@ -25,7 +25,7 @@ func TestHistoriesAreShownInLinearTime(t *testing.T) {
 	assert.Less(t, cost(40_000)/cost(10_000), 4.6)
 }
 
-// What was given of a transcript is not held: a trace of twenty times the lines takes no more.
+// Passages that were returned are not retained: a trace with twenty times the lines takes no more memory.
 func TestPassagesHoldOne(t *testing.T) {
 	allocs.Countable(t)
 	shape, known := large.Named("asks")
@@ -38,6 +38,6 @@ func TestPassagesHoldOne(t *testing.T) {
 			}
 		})
 	}
-	peak(200) // what is made once is made
+	peak(200) // a first run, for what is allocated only once
 	assert.Less(t, peak(10_000), peak(500)+4<<20)
 }

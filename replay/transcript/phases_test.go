@@ -22,7 +22,7 @@ func phasesOf(t *testing.T, name string) (lines []string) {
 	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 }
 
-// What happened stands under its phase, with the number of its crossing.
+// Each event is listed under its phase, with the number of its crossing.
 func TestPhases(t *testing.T) {
 	assert.Equal(t, []string{
 		"turn input",
@@ -53,7 +53,7 @@ func TestPhases(t *testing.T) {
 	}, phasesOf(t, "tool-round-trip"))
 }
 
-// A dispatch that user code calls is a phase of its own, by its name.
+// A dispatch that user code calls is a phase of its own, under its name.
 func TestPhasesOfCalledDispatches(t *testing.T) {
 	var headings []string
 	for _, line := range phasesOf(t, "sub-agents") {
@@ -65,7 +65,7 @@ func TestPhasesOfCalledDispatches(t *testing.T) {
 		"dispatch critic · iteration 0", "dispatch · iteration 0", "dispatch · iteration 1", "turn output"}, headings)
 }
 
-// Every event has its place in a phase; what only looks, waits or goes on has none.
+// Each crossing of an event has its place in a phase; crossings that only read, wait or continue have none.
 func TestInPhases(t *testing.T) {
 	for _, kind := range adk.Kinds() {
 		if kind.Class() == adk.ClassEvent {
@@ -80,7 +80,7 @@ func TestInPhases(t *testing.T) {
 	}
 }
 
-// Of a trace that breaks off there is what there is.
+// A trace that breaks off has the phases up to its end.
 func TestPhasesOfATraceThatBreaksOff(t *testing.T) {
 	recorded, err := fixtures.Traces.ReadFile("hello.jsonl")
 	require.NoError(t, err)

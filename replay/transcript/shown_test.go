@@ -14,7 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/transcript"
 )
 
-// Passages have every crossing once, and every line of the transcript, each at its crossings.
+// Passages contain every crossing once, and every line of the transcript, each at its crossings.
 func TestPassagesAreTheTranscript(t *testing.T) {
 	names, err := fs.Glob(fixtures.Traces, "*.jsonl")
 	require.NoError(t, err)

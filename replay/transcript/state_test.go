@@ -23,7 +23,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/transcript"
 )
 
-// stateOf is the state of a fixture.
+// stateOf is the state of a fixture after crossing n.
 func stateOf(t testing.TB, f tracetest.Fixture, n int) *transcript.State {
 	t.Helper()
 	state, err := transcript.At(bytes.NewReader(f.Bytes), n)
@@ -41,7 +41,7 @@ func named(t testing.TB, name string) tracetest.Fixture {
 	return tracetest.Fixture{}
 }
 
-// The states of some turns are files, so that a person can read them.
+// The states of some turns are golden files, so that a person can read them.
 func TestStates(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -56,8 +56,8 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// What a state says is what user code sees at that crossing, through the
-// contexts of the run (DET-8).
+// A state shows what user code sees at that
+// crossing, through the contexts of the run (DET-8).
 func TestStateIsWhatUserCodeSees(t *testing.T) {
 	var trace bytes.Buffer
 	told := &tracetest.Crossings{}
@@ -96,8 +96,8 @@ func recordsJSON[T adk.Record](t *testing.T, all []T) string {
 	return string(text)
 }
 
-// At every crossing of every fixture: calls and gates are open as the crossings
-// say, nothing is at the end, and a prefix says the same as the whole trace.
+// At every crossing of every fixture, the calls and gates that the crossings opened are open; none
+// is open at the end; and a prefix has the same state as the whole trace.
 func TestStateAtEveryCrossing(t *testing.T) {
 	tracetest.ForEachFixture(t, func(t *testing.T, f tracetest.Fixture) {
 		open := 0
@@ -133,7 +133,7 @@ func faultOf(err error) trace.Fault {
 	return ""
 }
 
-// Open gates are there from the crossing that waits to the one that is over.
+// A gate is open from the crossing that begins the wait to the crossing that ends it.
 func TestStateOfAGate(t *testing.T) {
 	f := named(t, "gate-approved")
 	waits := 0
@@ -169,8 +169,8 @@ func TestStateOfNoCrossing(t *testing.T) {
 	assert.Equal(t, trace.FaultForeign, faultOf(err))
 }
 
-// A crossing that is shown alone says all that it has: records in full, however
-// often they came before.
+// A crossing that is shown alone has all of its content: records in full, however often they
+// occurred before.
 func TestReadShown(t *testing.T) {
 	f := named(t, "hello")
 	var shown []*transcript.Expanded
@@ -190,7 +190,7 @@ func TestReadShown(t *testing.T) {
 	assert.Equal(t, `add m1 user "Hello, I am Ada." to messages`, shown[7].Line)
 	assert.Contains(t, string(shown[7].Fields), `"content":"Hello, I am Ada."`)
 	for range transcript.Expand(bytes.NewReader(f.Bytes)) {
-		break // who has enough may stop
+		break // a caller may stop early
 	}
 }
 
@@ -206,8 +206,8 @@ func TestReadShownOfAPrefix(t *testing.T) {
 	assert.Equal(t, trace.FaultTruncated, faultOf(last))
 }
 
-// A part of a transcript has the lines that the whole has, with each record in
-// full where it first appears in the part.
+// A part of a transcript has the same lines as the whole, with each record in full where it first
+// occurs in the part.
 func TestTranscriptOfAPart(t *testing.T) {
 	f := named(t, "hello")
 	part := func(first, last int) string {

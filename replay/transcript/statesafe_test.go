@@ -9,8 +9,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 )
 
-// Nothing of a hostile text reaches the terminal (design: "a viewer treats
-// every string as hostile"), and no crossings make a state fall over.
+// No control sequence of a hostile text reaches the terminal (design: "a viewer treats every
+// string as hostile"), and no crossings make a state panic.
 func TestStateIsSafe(t *testing.T) {
 	hostile := "\x1b[2J\u202e\u2066\u200b\u0085\u2028\r\n\t\x7f\xff\u00ad"
 	for _, turn := range tracetest.AllTurns {
@@ -30,7 +30,7 @@ func TestStateIsSafe(t *testing.T) {
 	}
 }
 
-// A trace of hostile lines is shown without falling over.
+// A trace of hostile lines is shown without a panic.
 func TestShownIsSafe(t *testing.T) {
 	for _, turn := range tracetest.AllTurns {
 		told := turn.Run(t)

@@ -29,8 +29,8 @@ func transcriptOf(t testing.TB, told []*adk.Crossing) string {
 	return text.String()
 }
 
-// The transcripts of the sample turns are files, so that a person can read
-// them: each is an explanation of what the turn's name says.
+// The transcripts of the sample turns are golden files, so that a person can read them: each
+// explains what the turn's name says.
 func TestTranscripts(t *testing.T) {
 	for _, turn := range tracetest.AllTurns {
 		switch turn.Name {
@@ -43,14 +43,14 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// A transcript is the same on every run (DET-2, DET-3), every state in it is
-// right (DET-8), and nothing in it is left open.
+// A transcript is the same in each run (DET-2, DET-3), every state in it is right (DET-8), and
+// nothing in it is left open.
 func TestTranscriptsAreTheSame(t *testing.T) {
 	for _, turn := range tracetest.AllTurns {
 		told := turn.Run(t)
 		first := transcriptOf(t, told)
 		assert.Equal(t, first, transcriptOf(t, told), turn.Name)
-		if turn.Name != "asks" { // in which a strand runs beside its caller
+		if turn.Name != "asks" { // its strand runs concurrently with its caller
 			assert.Equal(t, first, transcriptOf(t, turn.Run(t)), turn.Name)
 		}
 		assert.NotContains(t, first, "no engine tells this", turn.Name)
@@ -59,8 +59,8 @@ func TestTranscriptsAreTheSame(t *testing.T) {
 	}
 }
 
-// Nothing of a hostile text reaches the terminal (design: "a viewer treats
-// every string as hostile").
+// No control sequence of a hostile text reaches the terminal (design: "a viewer treats every
+// string as hostile").
 func TestTranscriptIsSafe(t *testing.T) {
 	hostile := "\x1b[2J\u202e\u2066\u200b\u0085\u2028\r\n\t\x7f\xff\u00ad"
 	for _, turn := range tracetest.AllTurns {
@@ -74,7 +74,7 @@ func TestTranscriptIsSafe(t *testing.T) {
 	}
 }
 
-// An error whose own text panics does not end the telling (DET-4).
+// An error whose own text panics does not end the transcript (DET-4).
 func TestTranscriptOfAPanickingError(t *testing.T) {
 	words := describe.New(state.New()).Line(&adk.Crossing{Kind: adk.KindNack, Cause: nastyError{}})
 	assert.Equal(t, "nack with error: transcript_test.nastyError, whose text panics", words)
@@ -84,8 +84,8 @@ type nastyError struct{}
 
 func (nastyError) Error() string { panic("no text for you") }
 
-// A run that was cut short says where (design: "a crash leaves a readable
-// prefix").
+// The transcript of a run that was cut short says where it ends (design: "a crash leaves a
+// readable prefix").
 func TestTranscriptOfAPrefix(t *testing.T) {
 	told := tracetest.AllTurns[0].Run(t)
 	for i := 1; i < len(told)-1; i++ {
@@ -95,14 +95,14 @@ func TestTranscriptOfAPrefix(t *testing.T) {
 	}
 }
 
-// A digest that does not fit is loud (DET-8).
+// A wrong digest is marked (DET-8).
 func TestTranscriptOfAWrongState(t *testing.T) {
 	told := tracetest.AllTurns[0].Run(t)
 	tracetest.Find(told, adk.KindState, adk.Whole).Digest[0]++
 	assert.Equal(t, 1, strings.Count(transcriptOf(t, told), "!! but the engine's digest is of something else"))
 }
 
-// What nobody could have told is loud, and the transcript goes on.
+// A line that no engine can have written is marked, and the transcript continues.
 func TestTranscriptOfAnImpossibleLine(t *testing.T) {
 	told := tracetest.AllTurns[0].Run(t)
 	tracetest.Find(told, adk.KindNext, adk.Done).Op = 99
@@ -111,7 +111,7 @@ func TestTranscriptOfAnImpossibleLine(t *testing.T) {
 	assert.Contains(t, text, "* turnEnd turn1")
 }
 
-// Lines make up what a divergence quotes: each says by itself what it is.
+// Lines returns the lines that a divergence quotes: each is understandable by itself.
 func TestLinesStandAlone(t *testing.T) {
 	told := tracetest.AllTurns[0].Run(t)
 	n := describe.New(state.New())

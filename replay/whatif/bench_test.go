@@ -18,8 +18,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/whatif"
 )
 
-// iterated records a turn of n iterations, in each of which the model is shown the
-// prompt and says a little.
+// iterated records a turn of n iterations; in each, the model is shown the prompt and says a
+// little.
 func iterated(t testing.TB, n int) []byte {
 	var recorded bytes.Buffer
 	runner, err := adk.NewRunner(fakes.Deterministic(adk.Config{
@@ -36,22 +36,22 @@ func iterated(t testing.TB, n int) []byte {
 	return recorded.Bytes()
 }
 
-// supposeAPrompt shows all executor calls of a turn another prompt.
+// supposeAPrompt gives all executor calls of a turn another prompt.
 func supposeAPrompt(t testing.TB, recorded []byte) *whatif.Report {
 	report, err := whatif.Run(t.Context(), bytes.NewReader(recorded), replay.Live{}, []whatif.Override{{Path: "run.prompt", Value: "be long"}})
 	require.NoError(t, err)
 	return report
 }
 
-// Every line that is said of a long turn costs the same: of twice as many iterations,
-// each of which took no notice of what was set, twice as much is allocated.
+// The cost of a line in the report on a long turn is constant: for twice as many iterations, each
+// of which ignored the override, twice as much is allocated.
 func TestWhatIfIsLinear(t *testing.T) {
 	thorough.Long(t)
 	allocs.Countable(t)
 	allocated := func(n int) (count float64) {
 		recorded := iterated(t, n)
 		assert.Len(t, supposeAPrompt(t, recorded).AsRecorded, n)
-		synctest.Test(t, func(t *testing.T) { // whose time stands while anybody runs: nobody looks at a run that gets no core
+		synctest.Test(t, func(t *testing.T) { // its time stands still while a goroutine runs: a run that gets no core is not taken for one that hangs
 			count = allocs.PerRun(1, func() { supposeAPrompt(t, recorded) })
 		})
 		return count

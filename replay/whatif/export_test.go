@@ -10,7 +10,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// Settable are all answers that say what a trace says already.
+// Settable are all overrides that set what a trace already says.
 func Settable(t testing.TB, trace []byte) (answers []Override) {
 	t.Helper()
 	w, err := newWhatIf(bytes.NewReader(trace), replay.Live{}, nil)
@@ -42,8 +42,8 @@ func Settable(t testing.TB, trace []byte) (answers []Override) {
 	return answers
 }
 
-// Put sets what a path of a trace leads to, and gives the crossing as it is then. No
-// run is made of it.
+// Put applies an override to the crossing that its path names, and returns the changed crossing,
+// without making a run.
 func Put(t testing.TB, trace []byte, path string, value any) (adk.Crossing, error) {
 	t.Helper()
 	w, err := newWhatIf(bytes.NewReader(trace), replay.Live{}, nil)

@@ -12,7 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/whatif"
 )
 
-// neverSet are the inputs that no what-if sets, with the reason that is given.
+// neverSet are the inputs that no what-if can set, with the reason that is given.
 var neverSet = map[string]string{
 	"call.seams":      "says which",
 	"add.of":          "says which",
@@ -28,7 +28,7 @@ var neverSet = map[string]string{
 	"wait.name":       "says which",
 	"wait-for.gate":   "says which",
 	"settle.gate":     "says which",
-	"return.records":  "gives no", // the seam of this one is none that does
+	"return.records":  "gives no", // this seam returns none
 	"return.result":   "gives no",
 	"cancel.by":       "a crossing of its own",
 	"cancel.cause":    "a crossing of its own",
@@ -40,8 +40,8 @@ var neverSet = map[string]string{
 	"call.ended":      "gives no",
 }
 
-// DET-4: whatever field of whatever crossing user code or the outside gave, a what-if
-// sets it to what it is given, or says why not; and what the engine gave it never sets.
+// DET-4: every field of a crossing that comes from user code or from outside can be set by a
+// what-if, or is refused with a reason. A field that comes from the engine can never be set.
 func TestEveryFieldIsSetOrRefused(t *testing.T) {
 	known := wire.Comparer{Sentinels: wire.OnlyCommon}
 	refused := map[string]bool{}
@@ -50,7 +50,7 @@ func TestEveryFieldIsSetOrRefused(t *testing.T) {
 		before, after := tracetest.Saying(t, x.Kind, use.Field, "first"), tracetest.Saying(t, x.Kind, use.Field, "second")
 		switch field {
 		case "call.records":
-			x.Seam = adk.Seam{Label: adk.LabelRun} // others are called by the engine
+			x.Seam = adk.Seam{Label: adk.LabelRun} // the engine calls the other seams
 		case "open-media.bytes":
 			before, after = before[:1], after[:1]
 			before[0].Value, after[0].Value = []byte("first"), []byte("second")
@@ -67,7 +67,7 @@ func TestEveryFieldIsSetOrRefused(t *testing.T) {
 				require.ErrorIs(t, err, whatif.ErrOverride, field)
 				assert.ErrorContains(t, err, reason, field)
 				refused[field] = true
-			case use.Field == adk.FieldJSON && before[i].Where == "broken": // a body that is no JSON, which no override can spell
+			case use.Field == adk.FieldJSON && before[i].Where == "broken": // a body that is no JSON, which an override cannot express
 				require.ErrorContains(t, err, "the value is not JSON", field)
 			default:
 				require.NoError(t, err, "%s %s", field, before[i].Where)

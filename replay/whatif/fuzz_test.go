@@ -17,8 +17,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/whatif"
 )
 
-// FuzzRun answers anything differently in a trace of any lines: it ends, no replay fails
-// by itself, and the trace of the new run can be read.
+// FuzzRun applies an override to a trace of any lines: it ends, the replay itself does not fail,
+// and the trace of the new run can be read.
 func FuzzRun(f *testing.F) {
 	for name, set := range map[string]string{
 		"hello": "run.prompt=another", "tool-round-trip": "22.result=cold", "gate-timeout": "23.cancel=enough",
@@ -55,8 +55,8 @@ func FuzzRun(f *testing.F) {
 	})
 }
 
-// FuzzParseOverride reads any text: what it takes names a path, and holds JSON or the
-// text that stands behind it.
+// FuzzParseOverride reads any text: an accepted override names a path, and holds JSON or the text
+// behind the path.
 func FuzzParseOverride(f *testing.F) {
 	for _, text := range []string{"22.result=cold", `19.args={"town":"Oslo"}`, "=x", "x", "a==", "24.value=null", "a=\xff"} {
 		f.Add(text)

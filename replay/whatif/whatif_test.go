@@ -25,7 +25,7 @@ import (
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
-// suppose answers crossings of an embedded trace differently.
+// suppose applies overrides to an embedded trace.
 func suppose(t *testing.T, name string, sets ...string) *whatif.Report {
 	t.Helper()
 	var answers []whatif.Override
@@ -48,7 +48,7 @@ func supposeAnswers(t *testing.T, name string, answers ...whatif.Override) *what
 	return report
 }
 
-// transcript is how a transcript says the new run.
+// whatIfTranscript is the new run as a transcript.
 func whatIfTranscript(t *testing.T, r *whatif.Report) string {
 	t.Helper()
 	var trace, text bytes.Buffer
@@ -57,7 +57,7 @@ func whatIfTranscript(t *testing.T, r *whatif.Report) string {
 	return text.String()
 }
 
-// What the engine makes of each kind of answer.
+// What the engine does with each kind of override.
 func TestWhatIf(t *testing.T) {
 	for _, test := range []struct {
 		name, trace string
@@ -149,7 +149,7 @@ func TestWhatIf(t *testing.T) {
 	}
 }
 
-// An executor that is asked once more than it was has no answer, and is told.
+// An executor that asks once more than recorded gets no answer, and the report says so.
 func TestWhatIfThereIsNoAnswer(t *testing.T) {
 	r := suppose(t, "abort-by-error", "executor/model#0.error=null")
 	require.Len(t, r.Unanswered, 1, "%s", r)
@@ -157,8 +157,8 @@ func TestWhatIfThereIsNoAnswer(t *testing.T) {
 	assert.Contains(t, whatIfTranscript(t, r), stub.ErrUnanswered.Error())
 }
 
-// What is set to what it is already makes no difference, wherever it is; and a
-// turn whose answers say nothing new is as it was recorded.
+// An override that sets what is already there changes nothing, wherever it is: if no answer is
+// new, the turn is as recorded.
 func TestWhatIfNothingIsOther(t *testing.T) {
 	for _, s := range scenarios.All() {
 		t.Run(s.Name, func(t *testing.T) {
@@ -179,8 +179,8 @@ func TestWhatIfNothingIsOther(t *testing.T) {
 	}
 }
 
-// Whatever is taken away, or fails, the turn ends and is a turn. A normal run tries
-// a sixth of it.
+// Whatever is removed, or fails, the turn ends and is a valid turn. A normal run tries a sixth of
+// the overrides.
 func TestWhatIfEndsWhateverIsSet(t *testing.T) {
 	t.Parallel()
 	every := tracetest.AllMutants()
@@ -212,8 +212,8 @@ func TestWhatIfEndsWhateverIsSet(t *testing.T) {
 	}
 }
 
-// Values of Go: an error keeps what errors.Is finds, records and results are
-// whole, and plain data is itself.
+// Overrides may be Go values: an error keeps what errors.Is finds, records and results are taken
+// whole, and plain data is used as it is.
 func TestWhatIfTakesValues(t *testing.T) {
 	at := time.Date(2024, 12, 31, 0, 0, 0, 0, time.UTC)
 	question := tracetest.Must(adk.NewMessage(adk.MessageInit{ID: "q9", Role: adk.RoleUser, Content: "And in Bergen?", CreatedAt: at, UpdatedAt: at}))
@@ -237,7 +237,7 @@ func TestWhatIfTakesValues(t *testing.T) {
 	}
 }
 
-// A live seam reacts to what a recorded one is made to answer.
+// A live seam reacts to the new answer of a recorded one.
 func TestWhatIfLiveCodeReacts(t *testing.T) {
 	d := livetest.NewDesk()
 	trace := d.Record(t)
@@ -271,7 +271,7 @@ func TestWhatIfLiveCodeReacts(t *testing.T) {
 	assert.ErrorContains(t, err, "that is said by live code")
 }
 
-// What cannot be set is refused with what can.
+// An override that cannot be applied is refused, and the error names what can be set.
 func TestWhatIfRefuses(t *testing.T) {
 	for _, test := range []struct{ trace, set, says string }{
 		{"tool-round-trip", "0.result=x", "there is no crossing 0: the trace has 1 to 50"},
@@ -324,7 +324,7 @@ func TestWhatIfRefuses(t *testing.T) {
 	}
 }
 
-// Of two answers to one question one would be lost, however its path is written.
+// Two overrides of the same answer are refused, however their paths are written, since one of them would be lost.
 func TestWhatIfAnsweredTwice(t *testing.T) {
 	trace := tracetest.Must(fixtures.Traces.ReadFile("tool-round-trip.jsonl"))
 	twice := []whatif.Override{{Path: "1.prompt", Value: "Be kind."}, {Path: "run.prompt", Value: "Be brief."}}
@@ -333,7 +333,7 @@ func TestWhatIfAnsweredTwice(t *testing.T) {
 	assert.EqualError(t, err, "replay: run.prompt: it is answered twice, and only one of the answers can be given")
 }
 
-// A trace that breaks off, or of no run, is not run.
+// A trace that breaks off, or holds no run, is not run.
 func TestWhatIfOfNoTrace(t *testing.T) {
 	whole := tracetest.Must(fixtures.Traces.ReadFile("hello.jsonl"))
 	header, _, _ := bytes.Cut(whole, []byte("\n"))
@@ -378,7 +378,7 @@ func ExampleRun() {
 	// executor/model#0 was answered something else, and did as recorded
 }
 
-// A trace of no run is refused with its file and its line.
+// A trace that holds no run is refused with its file and its line.
 func TestImpossibleTraceHasItsPlace(t *testing.T) {
 	lines := []string{tracetest.HeaderLine, `{"kind":"call","id":1,"seam":"executor/m#0"}`}
 	_, err := whatif.Run(t.Context(), bytes.NewReader(tracetest.Seal(lines, "")), replay.Live{}, []whatif.Override{{Path: "1.cancel", Value: "now"}}, trace.Options{File: "t.jsonl"})

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// commonLength is the dumb twin of Common: the textbook's table.
+// commonLength is a simple reference for Common: the textbook's table.
 func commonLength(a, b []int32) int {
 	table := make([][]int, len(a)+1)
 	for i := range table {
@@ -60,8 +60,8 @@ func TestCommonByOccurrence(t *testing.T) {
 	})
 }
 
-// Sequences that have nothing but their order in common are aligned all the
-// same, beyond the bound of the exact search.
+// Sequences that share nothing but a long common subsequence are aligned correctly, even beyond
+// the bound of the exact search.
 func TestCommonOfWhatDiffersMuch(t *testing.T) {
 	var a, b []int32
 	for i := range int32(50_000) {
@@ -76,7 +76,7 @@ func TestCommonOfWhatDiffersMuch(t *testing.T) {
 	assert.Len(t, Common(a, reversed), 1)
 }
 
-// riseLength is the dumb twin of Rise: of each number the longest run that ends there.
+// riseLength is a simple reference for Rise: for each number it computes the longest increasing run that ends there.
 func riseLength(numbers []int) (longest int) {
 	ending := make([]int, len(numbers))
 	for i := range numbers {

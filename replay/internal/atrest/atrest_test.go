@@ -14,7 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/atrest"
 )
 
-// run is one whose goroutines hold answers back.
+// run is a test run whose goroutines wait for answers that a Queue holds back.
 type run struct {
 	mu    sync.Mutex
 	queue *atrest.Queue
@@ -29,9 +29,9 @@ func newRun() *run {
 	return r
 }
 
-// hears has goroutines of the run wait for answers of these numbers.
+// hears starts goroutines of the run that wait for the answers with these numbers.
 func (r *run) hears(seqs ...int) {
-	r.label.Set() // who has not begun yet is of the run too
+	r.label.Set() // a goroutine that has not begun yet belongs to the run too
 	for _, seq := range seqs {
 		r.ended.Go(func() {
 			r.mu.Lock()
@@ -59,7 +59,7 @@ func (r *run) serve(all int) {
 	serving.Wait()
 }
 
-// What was recorded first is heard first, whoever came first.
+// The answer that was recorded first is heard first, whichever goroutine arrives first.
 func TestAnswersComeInTheRecordedOrder(t *testing.T) {
 	r := newRun()
 	r.hears(5, 3, 9, 1, 7)
@@ -69,7 +69,7 @@ func TestAnswersComeInTheRecordedOrder(t *testing.T) {
 	assert.Nil(t, next)
 }
 
-// A goroutine that sleeps for good is not waited for with each answer.
+// A goroutine that sleeps forever does not delay every answer.
 func TestWhoSleepsForGoodHoldsNobodyUp(t *testing.T) {
 	r := newRun()
 	r.label.Set()
@@ -85,7 +85,7 @@ func TestWhoSleepsForGoodHoldsNobodyUp(t *testing.T) {
 	assert.LessOrEqual(t, r.queue.Vain(), atrest.MostRestless)
 }
 
-// Where a goroutine never comes to rest nobody waits for that after a while.
+// If a goroutine never comes to rest, the queue stops waiting for it after a while.
 func TestWhoWorksForGoodHoldsNobodyUp(t *testing.T) {
 	thorough.Long(t)
 	r := newRun()
@@ -108,8 +108,8 @@ func TestWhoWorksForGoodHoldsNobodyUp(t *testing.T) {
 	assert.Equal(t, atrest.MostBusy, r.queue.Vain())
 }
 
-// Nobody is held back for ever: not when the run is over, nor where it has so many goroutines that
-// looking at them costs too much.
+// No answer is held back forever, neither when the run is over, nor if it has so many goroutines
+// that looking at them costs too much.
 func TestAnswersAreNotHeldForEver(t *testing.T) {
 	for name, release := range map[string]func(r *run){
 		"stopped": func(r *run) {

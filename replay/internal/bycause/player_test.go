@@ -15,8 +15,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// A call is of the operation with its arguments, where goroutines of live code's own have begun
-// several at once: a replay is told of no more than the calls.
+// If goroutines of live code begin several operations at once, a call belongs to the operation
+// with its arguments; the replay observes only the calls.
 func TestCallsOfAReplayAreOfTheirOwnArguments(t *testing.T) {
 	t.Parallel()
 	tool := tracetest.Must(adk.NewTool(adk.ToolInit{Name: "read", Description: "Reads.", InputSchema: json.RawMessage(`{"type":"object"}`),
@@ -36,8 +36,8 @@ func TestCallsOfAReplayAreOfTheirOwnArguments(t *testing.T) {
 	require.Equal(t, []int{0, 3, 2, 1}, by)
 }
 
-// A goroutine of live code's own takes no step while another one of its strand takes the one that it
-// has announced: the time and the id of that would be those of another step.
+// While one goroutine of a strand takes the step that it has announced, no other goroutine of the
+// strand takes a step: it would get the time and the id of another step.
 func TestGoroutinesOfAStrandTakeOneStepAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlayer(&calls.Tree{}, Live{Any: true}, wire.Comparer{})

@@ -8,8 +8,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/circle"
 )
 
-// A circle is found whoever leads to it, by the edges that close it; where none leads back there is
-// none.
+// Find finds a circle from any start that leads to it, and returns the edges that close it. If no
+// edge leads back, there is no circle.
 func TestFind(t *testing.T) {
 	for _, c := range []struct {
 		edges map[int][]int

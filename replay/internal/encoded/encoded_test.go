@@ -18,7 +18,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
-// ways are what code may make of a text.
+// ways are encodings that code may apply to a text.
 var ways = map[string]func(string) string{
 	"query":   url.QueryEscape,
 	"path":    url.PathEscape,
@@ -40,7 +40,7 @@ var ways = map[string]func(string) string{
 	},
 }
 
-// recorder gives the text that a recorder writes for one which it finds secrets in.
+// recorder returns a function that gives the text that a recorder with these secrets writes.
 func recorder(t require.TestingT, secrets ...string) func(string) string {
 	rules := &redact.Rules{}
 	for _, secret := range secrets {
@@ -58,8 +58,8 @@ func recorder(t require.TestingT, secrets ...string) func(string) string {
 	}
 }
 
-// What code makes of a placeholder is what the recording has for what it made of the secret: of
-// one alone and of several, within whatever else.
+// An encoded placeholder equals the recorded text for the encoded secret, with one placeholder or
+// several, inside of any other text.
 func TestAnEncodedPlaceholderIsThatOfTheEncodedSecret(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		secret := rapid.StringMatching(`[A-Za-z]{4}_[a-z0-9]{8,12}`)
@@ -80,8 +80,8 @@ func TestAnEncodedPlaceholderIsThatOfTheEncodedSecret(t *testing.T) {
 	})
 }
 
-// Whatever else code makes of a placeholder, or of what stands beside it, is something else than was
-// recorded.
+// Any other encoding of a placeholder, or of the text beside it, is a different text from the
+// recorded one.
 func TestAnythingElseEncodedIsAnotherText(t *testing.T) {
 	const one, two = "[redacted:secret:1]", "[redacted:secret:2]"
 	record := recorder(t, "hunter2-is-mine", "hunter3-is-yours")
@@ -105,7 +105,7 @@ func TestAnythingElseEncodedIsAnotherText(t *testing.T) {
 		}
 	}
 	for was, is := range map[string]string{"std": "raw std", "url": "raw url", "form": "std", "path": "query", "header": "std"} {
-		for _, behind := range []string{".", "..", "..."} { // of which two lengths need padding
+		for _, behind := range []string{".", "..", "..."} { // two of these lengths need padding
 			recorded := record(ways[was]("hunter2-is-mine <" + behind))
 			var r encoded.Recorded
 			r.Add(recorded)
@@ -117,7 +117,7 @@ func TestAnythingElseEncodedIsAnotherText(t *testing.T) {
 	}
 }
 
-// Where the recording says an encoded placeholder itself, as that of a replay may, so does live code.
+// If the recording has an encoded placeholder itself, as that of a replay may, so does live code.
 func TestAnEncodedPlaceholderThatWasRecordedIsItself(t *testing.T) {
 	for name, way := range ways {
 		said := way("[redacted:secret:1]") + " of [redacted:secret:1]"
@@ -127,8 +127,8 @@ func TestAnEncodedPlaceholderThatWasRecordedIsItself(t *testing.T) {
 	}
 }
 
-// The digits of the one alphabet of base64 stop at those that are the other's alone. What is read up
-// to there is a part of the run.
+// A run of base64 digits of one alphabet ends at a digit that only the other alphabet has. The
+// text that is decoded up to there is only a part of the run.
 func TestAllOfARunCounts(t *testing.T) {
 	way := ways["in a URL"]
 	recorded := recorder(t, "NADz_k253ige5", "MCzG_0szexq8hup10")(way(" #h 2/-0INADz_k253ige5|>,/MCzG_0szexq8hup10"))

@@ -18,8 +18,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// run is a run whose executor gives the same id to all that it makes: a message that it
-// reports and one that it keeps, a tool's argument, and a request to the world.
+// run records a run whose executor uses one id for everything that it makes: a message that it
+// reports and one that it stores, a tool's argument, and a request.
 func run(t *testing.T, id string) *trace.Trace {
 	var file bytes.Buffer
 	tool := fakes.NewTool("look", "Looks at a message.", "seen").Tool()
@@ -57,9 +57,9 @@ func run(t *testing.T, id string) *trace.Trace {
 
 func every(*calls.Call) bool { return true }
 
-// A new run, read with the recorded ids in the place of those that stand for them, is the
-// recorded one to the last byte: also in arguments, in requests, in the checksums of calls
-// and in the digests of states, which follow from the ids.
+// A new run in which the ids are replaced by the recorded ones that they stand for equals the
+// recorded run to the last byte: also in arguments and requests, and in the checksums of calls and
+// the digests of states, which depend on the ids.
 func TestAppliedIDsMakeTheRecordedRun(t *testing.T) {
 	want, got := run(t, "message-one"), run(t, "message-two")
 	ids := rename.New(calls.Of(want), every)
@@ -74,13 +74,13 @@ func TestAppliedIDsMakeTheRecordedRun(t *testing.T) {
 	assert.Equal(t, "message-one", recorded)
 	before := text(t, got.Lines())
 	for _, line := range got.Lines() {
-		ids.Recorded(&line.Crossing) // which pairs the checksums of calls
+		ids.Recorded(&line.Crossing) // this pairs the checksums of calls
 	}
 	assert.Equal(t, text(t, want.Lines()), text(t, ids.Apply(got.Lines())))
 	assert.Equal(t, before, text(t, got.Lines()), "the run itself is left as it was")
 }
 
-// text is lines as a trace writes them.
+// text is the lines as a trace writes them.
 func text(t *testing.T, lines []trace.Line) string {
 	var out bytes.Buffer
 	w := trace.NewWriter(&out, trace.Header{})
@@ -90,8 +90,8 @@ func text(t *testing.T, lines []trace.Line) string {
 	return out.String()
 }
 
-// Ids pair one to one, and only those that live code made: what the context gave, and what
-// the recording has already, stands for nothing else.
+// Ids pair one to one, and only ids that live code made are paired: an id that came from the
+// context, or that the recording contains, stands for itself.
 func TestIDsPairOneToOne(t *testing.T) {
 	tree := calls.Of(run(t, "message-one"))
 	ids := rename.New(tree, every)
@@ -113,7 +113,7 @@ func TestIDsPairOneToOne(t *testing.T) {
 	assert.True(t, ids.Keeps("message-one", "message-one"))
 }
 
-// An operation that has an id has another one where it is given that, and is left as it is.
+// An operation with an id gets the given id in its place; the original crossing does not change.
 func TestWithID(t *testing.T) {
 	named := 0
 	for _, line := range run(t, "message-one").Lines() {
@@ -130,8 +130,8 @@ func TestWithID(t *testing.T) {
 	assert.Equal(t, 3, named, "the report, and what was added and removed")
 }
 
-// Inside a text an id is one that stands between what no id has in it, and is long enough
-// to be no word by chance.
+// Inside of a text, an id must stand between characters that no id contains, and be long enough
+// not to be a word by chance.
 func TestInText(t *testing.T) {
 	ids := rename.New(calls.Of(run(t, "message-one")), every)
 	assert.Equal(t, `"at message-two"`, string(ids.InText([]byte(`"at message-two"`))))
@@ -153,15 +153,15 @@ func TestInText(t *testing.T) {
 	}
 }
 
-// Random ids that requests bring with them pair one to one where all else is the same, and
-// only those that nothing had brought before.
+// Random ids in requests pair one to one if everything else is the same, and only ids that had not
+// occurred before.
 func TestRandomIDsOfRequests(t *testing.T) {
 	const (
 		made  = "0b6f0f0e-6c2e-4a54-9d36-0a2f3f0f8a11"
 		mine  = "5d1c2b7a-93c8-4f0f-8e56-7b1d0c9e4f22"
 		third = "018f4e2a-7c3b-7d10-a9c1-3e5f7a9b1c33" // of version 7
 		given = "c2d3e4f5-0a1b-4c2d-9e3f-4a5b6c7d8e44"
-		name  = "6ba7b810-9dad-11d1-80b4-00c04fd430c8" // of version 1, as names of things are
+		name  = "6ba7b810-9dad-11d1-80b4-00c04fd430c8" // of version 1, as ids that name something are
 	)
 	recorded := calls.Of(asked(t, `{"key":"`+made+`","see":"`+given+`","of":"`+name+`"}`, given))
 	for _, c := range []struct {
@@ -173,12 +173,12 @@ func TestRandomIDsOfRequests(t *testing.T) {
 		{`{"key":"session_` + made + `","n":1}`, `{"key":"session_` + mine + `","n":1}`, true},
 		{`{"key":"` + made + `"}`, `{"key":"` + made + `"}`, false},                 // there is nothing to pair
 		{`{"key":"` + made + `","n":1}`, `{"key":"` + mine + `","n":2}`, false},     // something else differs
-		{`{"key":"\n` + made + `"}`, `{"key":"\t` + mine + `"}`, false},             // so it does here
-		{`{"key":"` + made + `"}`, `{"key":"` + given + `"}`, false},                // that stands for itself
-		{`{"key":"` + given + `"}`, `{"key":"` + mine + `"}`, false},                // the recording gives it again
-		{`{"key":"` + third + `"}`, `{"key":"` + mine + `"}`, false},                // nobody recorded it
+		{`{"key":"\n` + made + `"}`, `{"key":"\t` + mine + `"}`, false},             // here too
+		{`{"key":"` + made + `"}`, `{"key":"` + given + `"}`, false},                // that id stands for itself
+		{`{"key":"` + given + `"}`, `{"key":"` + mine + `"}`, false},                // the recording contains it
+		{`{"key":"` + third + `"}`, `{"key":"` + mine + `"}`, false},                // it was not recorded
 		{`{"key":"` + name + `"}`, `{"key":"` + name[:35] + `9"}`, false},           // it is not random
-		{`{"key":"x` + made[1:] + `"}`, `{"key":"y` + made[1:] + `"}`, false},       // nor is what is no UUID
+		{`{"key":"x` + made[1:] + `"}`, `{"key":"y` + made[1:] + `"}`, false},       // nor is text that is no UUID
 		{`{"key":"` + made + `"}`, `{"key":"` + made[:9] + made[9:] + ` "}`, false}, // another length
 	} {
 		ids := rename.New(recorded, every)
@@ -201,7 +201,7 @@ func TestRandomIDsOfRequests(t *testing.T) {
 	assert.Equal(t, 1, ids.Random())
 }
 
-// asked is a run whose executor asks the world once, with a turn that was given an instruction.
+// asked records a run whose executor makes one request, in a turn with the instruction.
 func asked(t *testing.T, request, instruction string) *trace.Trace {
 	var file bytes.Buffer
 	runner, err := adk.NewRunner(fakes.Deterministic(adk.Config{Storage: fakes.NewStorage().Storage(), Executor: adk.Executor{Name: "model",

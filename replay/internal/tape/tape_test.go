@@ -17,7 +17,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// recorded are the crossings of a run that was recorded.
+// recorded are the crossings of a recorded run.
 func recorded(t *testing.T) (want []*adk.Crossing) {
 	shape, ok := large.Named("stream")
 	require.True(t, ok)
@@ -29,12 +29,12 @@ func recorded(t *testing.T) (want []*adk.Crossing) {
 	return want
 }
 
-// taped is what a tape keeps of a run whose crossings are told, beside the recorded one.
+// taped is what a tape keeps of a run with the crossings told, next to the recorded crossings want.
 func taped(t *testing.T, want, told []*adk.Crossing) []*adk.Crossing {
 	on := tape.New(wire.Comparer{}, want, trace.Options{})
 	observer := on.Observe(adk.RunInfo{Executor: "new"})
 	for _, x := range told {
-		again := *x // the engine tells all crossings in one
+		again := *x // the engine reuses one crossing for all
 		observer.Tell(&again)
 	}
 	info, kept, err := on.Run()
@@ -43,8 +43,8 @@ func taped(t *testing.T, want, told []*adk.Crossing) []*adk.Crossing {
 	return kept
 }
 
-// What a run tells as it was recorded is the recorded crossing itself, so that nobody has
-// to compare it; only what is told otherwise, or beyond the recording, is held anew.
+// For a crossing that equals the recorded one, the tape keeps the recorded crossing itself, so that the
+// two need no comparison. Only differing crossings, and those after the recording's end, are copied.
 func TestTapeKeepsWhatWasRecorded(t *testing.T) {
 	want := recorded(t)
 	assert.Equal(t, same(len(want)), sameAs(want, taped(t, want, want)))
@@ -77,7 +77,7 @@ func same(n int) (all []bool) {
 	return all
 }
 
-// sameAs reports of each crossing that was kept whether it is the wanted one itself.
+// sameAs reports for each kept crossing whether it is the wanted one itself.
 func sameAs(want, kept []*adk.Crossing) (is []bool) {
 	for i, x := range kept {
 		is = append(is, x == want[i])
@@ -85,7 +85,7 @@ func sameAs(want, kept []*adk.Crossing) (is []bool) {
 	return is
 }
 
-// What cannot be held in a trace ends the tape with the reason.
+// A value that a trace cannot hold ends the tape, which returns the reason.
 func TestTapeSaysWhyItEnds(t *testing.T) {
 	on := tape.New(wire.Comparer{}, nil, trace.Options{MaxLine: 64})
 	observer := on.Observe(adk.RunInfo{})
@@ -96,8 +96,8 @@ func TestTapeSaysWhyItEnds(t *testing.T) {
 	assert.Empty(t, kept, "and nothing is kept behind it")
 }
 
-// What is read although it was told as it was recorded, such as calls are, leaves nothing
-// behind, and takes no memory of its own: not of the text between, nor of the line.
+// Lines that are read although they were emitted as recorded, such as calls, are not retained, and
+// take no memory of their own: neither their text nor the line.
 func TestReadLinesAreLeft(t *testing.T) {
 	allocs.Countable(t)
 	shape, ok := large.Named("nesting")
@@ -116,8 +116,8 @@ func TestReadLinesAreLeft(t *testing.T) {
 	assert.Less(t, float64(bytes)/float64(calls), 3_000.0)
 }
 
-// Pages give what was written, in pieces of any size, and then say that there is no more
-// yet; what was read is no longer held.
+// Pages return what was written, in pieces of any size, and then report that there is no more yet.
+// What was read is no longer held.
 func TestPages(t *testing.T) {
 	draw := rand.New(rand.NewPCG(1, 2))
 	var pages tape.Pages

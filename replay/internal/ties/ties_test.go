@@ -11,7 +11,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/ties"
 )
 
-// asked is an ask that was answered with a crossing, so long after the call's beginning.
+// asked is an ask that was answered at the crossing done, the given time after the call's beginning.
 func asked(done int, after time.Duration) *calls.Step {
 	s := &calls.Step{X: &adk.Crossing{Kind: adk.KindAsk, Phase: adk.Begin, Seq: 1}}
 	if done > 0 {
@@ -20,8 +20,8 @@ func asked(done int, after time.Duration) *calls.Step {
 	return s
 }
 
-// In each order one answer comes before those that came just before it, the closest first; what was
-// not answered, and what is no ask, has no part in it.
+// In each order, one answer comes before those that closely preceded it, the closest first.
+// Unanswered asks, and other steps, are ignored.
 func TestOrders(t *testing.T) {
 	in := &calls.Call{Script: []*calls.Step{
 		asked(20, 11*time.Millisecond), asked(10, 10*time.Millisecond), asked(0, 0), asked(30, 12*time.Millisecond), asked(40, 20*time.Millisecond),
@@ -31,7 +31,7 @@ func TestOrders(t *testing.T) {
 	assert.Empty(t, ties.Orders(&calls.Call{Script: []*calls.Step{asked(10, 0), asked(20, time.Second)}}))
 }
 
-// What is said in another order are the same words, and what is another number, or one word more, is not.
+// The same words in another order count as the same; another number, or one word more, does not.
 func TestSameWords(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
@@ -49,7 +49,7 @@ func TestSameWords(t *testing.T) {
 	}
 }
 
-// Of many that came together some orders are enough.
+// If many answers came together, only some of their orders are returned.
 func TestFewOrders(t *testing.T) {
 	in := &calls.Call{}
 	for n := range 100 {

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// What a recording says is found in it however often it was asked before, and nothing that
-// goes across two of its texts.
+// A text in a recording is found however often the recording was searched before, and a text that
+// spans two of its texts is not.
 func TestWhatIsClearIsFoundWhenAskedMuch(t *testing.T) {
 	var clear clearText
 	for n := range 100 {

@@ -11,7 +11,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/written"
 )
 
-// A number or a duration is said where the constant is that stands in the line which uses it.
+// A number or a duration is located at the constant that the given line uses.
 func TestConstant(t *testing.T) {
 	s := module("limits.go", `package agent
 
@@ -57,7 +57,7 @@ func ask() {
 	}
 }
 
-// What differs is told where it is an input.
+// The constant is located only for fields that are inputs.
 func TestConstantOfFields(t *testing.T) {
 	taken := compare.FieldDiff{Field: "nights", Want: "2", Got: "41", Of: adk.FieldArgs, Input: true}
 	const here = "replay/internal/written/constant_test.go:70 (written_test.takes)"
@@ -69,7 +69,7 @@ func TestConstantOfFields(t *testing.T) {
 
 func takes() int { return nightsOfTests }
 
-// A number that nothing else here is.
+// A number that occurs nowhere else here.
 const (
 	nightsOfTests = 41
 )

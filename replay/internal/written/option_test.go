@@ -23,7 +23,7 @@ func named(t *testing.T, name string) *adk.Tool {
 	return tool
 }
 
-// A tool of another name is said where that is, and where nothing says it as a whole the tool is made.
+// A renamed tool is located where its name is written as a whole, or else where the tool is made.
 func TestOfARenamedTool(t *testing.T) {
 	config := adk.Config{Tools: []*adk.Tool{named(t, "lodgings_of_this_test"), named(t, "rooms_"+t.Name())}}
 	gone := compare.FieldDiff{Field: "tool", Want: `{"description":"Looks.","name":"beds"}`, Input: true}
@@ -34,8 +34,8 @@ func TestOfARenamedTool(t *testing.T) {
 	assert.Regexp(t, `^made in replay/internal/written/option_test\.go:20 `, written.Of([]compare.FieldDiff{gone, made}, config))
 }
 
-// What a library's executor asks is said by its options, and no line of them says what functions of the
-// agent's own have put together, nor what makes an artifact of a tool's result.
+// A request of a library's executor is located at the executor's options, except for text that the agent's
+// own functions put together. A changed artifact is located where its tool names the artifact's constructor.
 func TestOptionOfALibrary(t *testing.T) {
 	options := library.Options{
 		BaseURL: "http://localhost/v1", Model: "small", Seed: new(7),

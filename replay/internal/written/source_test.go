@@ -18,7 +18,7 @@ const (
 	chat   = engine + "/chat"
 )
 
-// module is a source of these files.
+// module is a source with these files.
 func module(files ...string) *written.Source {
 	all := fstest.MapFS{"go.mod": {Data: []byte("module example.com/agent\n")}}
 	for i := 0; i < len(files); i += 2 {

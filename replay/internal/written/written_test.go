@@ -14,8 +14,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/written"
 )
 
-// What describes a tool is said where that is made, whatever dots its name has; the first thing that
-// differs is told, and of another tool, and of what is no text, nothing.
+// A changed description of a tool is located where the tool is made, whatever dots the tool's name has.
+// The first difference is located. For another tool, and for a value that is no text, there is no place.
 func TestOf(t *testing.T) {
 	tool, err := adk.NewTool(adk.ToolInit{
 		Name:        "db.query",
@@ -35,7 +35,7 @@ func TestOf(t *testing.T) {
 	assert.Empty(t, written.Of(nil, config))
 }
 
-// An error with which a context is cancelled is said where that is done.
+// An error that cancels a context is located where the context is cancelled.
 func TestOfACancelledContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("nobody in this test waits any more"))
@@ -46,7 +46,7 @@ func TestOfACancelledContext(t *testing.T) {
 	assert.Regexp(t, `^replay/internal/written/written_test\.go:41 `, written.Of([]compare.FieldDiff{ends}, config), "a result is said, and cancels nothing")
 }
 
-// A member of another name is said where that is.
+// A renamed member is located where its name is written.
 func TestOfAnotherName(t *testing.T) {
 	type args struct {
 		Nights int `json:"nights"`
@@ -67,8 +67,8 @@ func TestOfAnotherName(t *testing.T) {
 	assert.Empty(t, written.Of([]compare.FieldDiff{gone, elsewhere}, config))
 }
 
-// A text that stands in another member now is where it was said: the line that says what stood beside
-// it has not changed. One that is gone altogether has been taken out of that line.
+// If a text has moved to another member, the line that says the text beside it has not changed,
+// and is not named. If the text is gone altogether, it was taken out of that line, which is named.
 func TestOfWhatHasMoved(t *testing.T) {
 	const head, rules = "You are a clerk of whom this test alone knows.", "<rules>\nSay the unit of every number.\n</rules>"
 	config := adk.Config{Executor: adk.Executor{Run: func(context.Context, *adk.DispatchContext, *adk.Helpers) error { return nil }}}
@@ -81,8 +81,8 @@ func TestOfWhatHasMoved(t *testing.T) {
 	assert.NotEmpty(t, written.Of([]compare.FieldDiff{gone, was}, config), "it stood there before")
 }
 
-// What a library makes is said where it stands in the list of the agent; what the agent's own code does
-// is not said so.
+// An object that a library makes is located in the list of the agent; what the agent's own code
+// does is not located there.
 func TestMade(t *testing.T) {
 	config := adk.Config{
 		TurnInput: []adk.TurnMiddleware{

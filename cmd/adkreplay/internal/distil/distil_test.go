@@ -49,7 +49,7 @@ func chosen(t testing.TB, o Options, sources ...corpus.Source) *Selection {
 	return choice
 }
 
-// addsOf is all that the chosen ones add.
+// addsOf lists everything that the chosen traces add.
 func addsOf(choice *Selection) (all []string) {
 	for _, one := range choice.Chosen {
 		all = append(all, one.Adds...)
@@ -58,8 +58,8 @@ func addsOf(choice *Selection) (all []string) {
 	return all
 }
 
-// Data is no behaviour: turns that differ in their texts, ids and numbers alone show the
-// same, and the shorter one is chosen, or the first by name.
+// Data is no behaviour: turns that differ only in their texts, ids and numbers show the same. The
+// shortest one is chosen, or the first by name.
 func TestDataIsNoBehaviour(t *testing.T) {
 	hello := fixture(t, "tool-round-trip")
 	other := tracetest.Reseal(t, bytes.NewBuffer(bytes.ReplaceAll(hello, []byte("Oslo"), []byte("Bergen"))).Bytes())
@@ -70,8 +70,8 @@ func TestDataIsNoBehaviour(t *testing.T) {
 	assert.Equal(t, choice.Behaviours, len(addsOf(choice)))
 }
 
-// A trace is chosen for an operation in another place, for another order, for a failure, for
-// what happens more often: each is said in words.
+// A trace is chosen for an operation in another place, for another order, for a failure, or for
+// something that happens more often. The reason is given in words.
 func TestBehaviours(t *testing.T) {
 	for name, want := range map[string][]string{
 		"tool-round-trip": {"fetch messages in turn-input/hydrate", "first, then fetch messages in turn-input/hydrate", "tool/weather in executor/model", "dispatchEnd ack in dispatch",
@@ -101,8 +101,8 @@ func TestBehaviours(t *testing.T) {
 	assert.Len(t, chosen(t, Options{}, traces...).Chosen, 1)
 }
 
-// All that any trace shows is shown by those that are chosen, none of which can be left out;
-// in whatever order they come the choice is the same.
+// The chosen traces show everything that any trace shows, and none of them can be left out. The
+// choice does not depend on the order of the traces.
 func TestChoiceCoversAll(t *testing.T) {
 	all := allFixtures(t)
 	choice := chosen(t, Options{}, all...)
@@ -127,7 +127,7 @@ func TestChoiceCoversAll(t *testing.T) {
 	assert.Equal(t, choice, chosen(t, Options{}, all...))
 }
 
-// Of fewer traces than it takes those are chosen that show the most, and what is left is said.
+// If fewer traces are kept than needed, those are chosen that show the most, and the rest is reported.
 func TestKeep(t *testing.T) {
 	all := allFixtures(t)
 	whole := chosen(t, Options{}, all...)
@@ -143,7 +143,7 @@ func TestKeep(t *testing.T) {
 	assert.Equal(t, whole, chosen(t, Options{Keep: 1000}, all...))
 }
 
-// What no trace shows is said: what could be entered or called, and what never fails.
+// Behaviour that no trace shows is reported: what could be entered or called, and what never fails.
 func TestMissing(t *testing.T) {
 	choice := chosen(t, Options{}, source("a", fixture(t, "tool-round-trip")))
 	assert.Contains(t, choice.Missing, "tool/weather never fails")
@@ -157,7 +157,7 @@ func TestMissing(t *testing.T) {
 	assert.Contains(t, choice.Missing, "tool/artifact_cat is never called")
 }
 
-// What breaks off, or is no trace, is not chosen, and keeps nothing else from being.
+// A trace that breaks off, or a file that is no trace, is not chosen, and does not keep others from being chosen.
 func TestTracesThatBreakOff(t *testing.T) {
 	whole := fixture(t, "tool-round-trip")
 	faults := map[string]error{}
@@ -177,7 +177,7 @@ func TestChooseIsCancelled(t *testing.T) {
 	assert.Nil(t, choice)
 }
 
-// drawn draws what some traces show.
+// drawn draws a set of traces and what each of them shows.
 func drawn(t *rapid.T) *collection {
 	all := newCollection()
 	for i := range rapid.IntRange(1, 12).Draw(t, "traces") {
@@ -190,8 +190,8 @@ func drawn(t *rapid.T) *collection {
 	return all
 }
 
-// The cover has all, none of it can go, and it is at most as much larger than the smallest
-// one as a greedy one is.
+// The cover shows everything, none of it can be left out, and it is at most as much larger than
+// the smallest cover as a greedy algorithm guarantees.
 func TestCover(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := drawn(t)
@@ -207,7 +207,7 @@ func TestCover(t *testing.T) {
 	})
 }
 
-// shownBy is what some traces show.
+// shownBy is everything that some traces show.
 func shownBy(all *collection, some []candidate) []bool {
 	covered := make([]bool, len(all.behaviours))
 	for _, c := range some {
@@ -218,7 +218,7 @@ func shownBy(all *collection, some []candidate) []bool {
 	return covered
 }
 
-// smallest is how many traces the smallest cover has: all are tried.
+// smallest is the size of the smallest cover, found by trying all.
 func smallest(all *collection) int {
 	var sets []uint
 	for _, c := range all.shortest {
@@ -244,7 +244,7 @@ func smallest(all *collection) int {
 	return best
 }
 
-// What is held does not grow with the traces, as long as they show nothing new.
+// The memory in use does not grow with the number of traces, as long as they show nothing new.
 func TestMemoryIsFlat(t *testing.T) {
 	all := allFixtures(t)
 	held := func(times int) []int {
@@ -257,7 +257,7 @@ func TestMemoryIsFlat(t *testing.T) {
 	assert.Equal(t, held(1), held(5))
 }
 
-// Ten thousand traces of all kinds.
+// BenchmarkTenThousand chooses among ten thousand traces of all kinds.
 func BenchmarkTenThousand(b *testing.B) {
 	all := allFixtures(b)
 	sources := slices.Repeat(all, 10_000/len(all)+1)[:10_000]

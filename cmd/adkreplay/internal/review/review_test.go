@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// asked is what a person who types these lines wants, and what is shown.
+// asked runs a review in which a person types these lines, and returns what they want and what is shown.
 func asked(t *testing.T, changes []Change, lines ...string) (decisions []Decision, meant bool, shown string) {
 	t.Helper()
 	var out strings.Builder
@@ -20,7 +20,7 @@ func asked(t *testing.T, changes []Change, lines ...string) (decisions []Decisio
 	return decisions, meant, out.String()
 }
 
-// A file is accepted where all that has changed in it is, for all of the reasons.
+// A file is accepted if all of its changes are, and gets all of their reasons.
 func TestDecisions(t *testing.T) {
 	changes := []Change{{"one", []string{"a", "b"}}, {"two", []string{"b", "c"}}, {"three", []string{"d"}}}
 	for name, c := range map[string]struct {
@@ -41,7 +41,7 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// Where nothing is accepted there is nothing to confirm; and who ends wants nothing.
+// If nothing is accepted there is nothing to confirm; a person who ends the review accepts nothing.
 func TestNothingIsMeant(t *testing.T) {
 	changes := []Change{{"one", []string{"a"}}, {"two", []string{"b"}}}
 	for _, lines := range [][]string{{"l", "l"}, {"a", "x", "q"}, {"a", "x", "a", "y", "n"}, {"a", "x", "a", "y"}, {"a", "x", "a", "y", ""}, {"a", "x"}, {"a", " ", "q"}, {}} {
@@ -54,7 +54,7 @@ func TestNothingIsMeant(t *testing.T) {
 	assert.NotContains(t, shown, "write this?")
 }
 
-// What is shown says what can be done, and does nothing to a terminal.
+// The output says which answers are possible, and sends no control sequences to a terminal.
 func TestShown(t *testing.T) {
 	_, _, shown := asked(t, []Change{{"one\n  more of it\n", []string{"a\x1b[2J"}}}, "?", "o", "s", "2", "l")
 	assert.Contains(t, shown, "\n1 of 1: one\n  more of it\n[a]ccept, ")
