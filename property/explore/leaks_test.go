@@ -56,7 +56,7 @@ func readAll(body io.ReadCloser) error {
 // connection, and is named.
 func TestConnectionsKeptAlive(t *testing.T) {
 	thorough.Long(t)
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write(make([]byte, 1<<20))
 	}))
@@ -128,7 +128,7 @@ func TestNobodyIsLookedForBehindTheBudget(t *testing.T) {
 // the same, and is found.
 func TestClientsWithATimeout(t *testing.T) {
 	thorough.Long(t)
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	timing := func(read func(io.ReadCloser) error) turn.Subject {
 		return executing("timing", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 			client := &http.Client{Timeout: time.Hour, Transport: adkhttp.NewTransport(okay{})}
@@ -235,7 +235,7 @@ func TestPoolsOfDatabases(t *testing.T) {
 // What a driver keeps for a connection can be named as what may stay.
 func TestGoroutinesOfTheBackground(t *testing.T) {
 	thorough.Long(t)
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
 	s := executing("watched", asks(func(context.Context) error {
@@ -276,7 +276,7 @@ func (books) Next([]driver.Value) error                    { return nil }
 // context of the turn, and whoever ends them is accused of nothing.
 func TestTransactionsAndRowsThatTheContextEnds(t *testing.T) {
 	thorough.Long(t)
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	keeps := func(work func(ctx, seam context.Context, db *sql.DB) error) turn.Subject {
 		return turn.Subject{Name: "keeps books", Open: func(context.CancelCauseFunc) turn.Instance {
 			db := sql.OpenDB(books{})
@@ -332,7 +332,7 @@ func TestTransactionsAndRowsThatTheContextEnds(t *testing.T) {
 // leave nothing, are accused of nothing, and do not wait for it.
 func TestTransactionsThatEarlierRunsHaveLeftOpen(t *testing.T) {
 	thorough.Long(t)
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	s := turn.Subject{Name: "keeps books", Open: func(context.CancelCauseFunc) turn.Instance {
 		db := sql.OpenDB(books{})
 		run := asks(func(seam context.Context) error {

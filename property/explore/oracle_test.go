@@ -535,7 +535,7 @@ func TestShownInTheMidstOfAStream(t *testing.T) {
 // words, and the crossings before it stood still.
 func TestWhatAHangShows(t *testing.T) {
 	thorough.Long(t)
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
 	result := exploredAll(t, executor("hangs", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {

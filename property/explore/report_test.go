@@ -79,7 +79,7 @@ func (till) Deliver(context.Context, *adk.TurnContext, session.Delivery) error {
 // A report says where in user code something crashed, also where that is the engine's code
 // that was called, from the root of the module; and of what is left behind no crossing.
 func TestPlacesInReports(t *testing.T) {
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	crash := explored(t, executing("has no tool", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		if _, err := dc.Messages().Fetch(ctx); err != nil {
 			var none *adk.Tool

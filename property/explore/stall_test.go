@@ -135,7 +135,7 @@ func TestLockHeldOverAnOperation(t *testing.T) {
 // for goroutines of its own.
 func TestStrandsThatWaitForOneAnother(t *testing.T) {
 	thorough.Long(t)
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	s := pair("hands over", func() *chan int { c := make(chan int); return &c }, func(ctx context.Context, dc *adk.DispatchContext, c *chan int, n int) error {
 		if n == 0 {
 			select {
@@ -182,7 +182,7 @@ func TestStrandsThatWaitForOneAnother(t *testing.T) {
 // wait.
 func TestDeadlockOfLocks(t *testing.T) {
 	thorough.Long(t)
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	s := pair("lock order", func() *locked { return &locked{} }, func(ctx context.Context, dc *adk.DispatchContext, l *locked, n int) error {
 		first, second := &l.first, &l.second
 		if n == 1 {
@@ -224,7 +224,7 @@ func headOf(stack string) string {
 // RUN-5: what was given up while it was made is not run when it has been made after all.
 func TestWhatIsMadeTooLateIsNotRun(t *testing.T) {
 	thorough.Long(t)
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	var made, ran atomic.Bool
 	over := make(chan struct{})
 	s := turn.Subject{Name: "made too late", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
@@ -340,7 +340,7 @@ func TestExplorationsEnd(t *testing.T) {
 // for something, and left behind where it does not; that says nothing against it.
 func TestARunIsNotWaitedFor(t *testing.T) {
 	thorough.Long(t)
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	for name, wait := range map[string]func(dc *adk.DispatchContext){
 		"asks":        func(dc *adk.DispatchContext) { dc.Now(); time.Sleep(time.Millisecond) },
 		"asks rarely": func(dc *adk.DispatchContext) { dc.Now(); time.Sleep(350 * time.Millisecond) },
@@ -362,7 +362,7 @@ func TestARunIsNotWaitedFor(t *testing.T) {
 // A check that does not return, and a Close, are waited for as long as there is time.
 func TestWhatHangsBesideTheRuns(t *testing.T) {
 	thorough.Long(t)
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
 	s := executing("is checked for ever", func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() })
@@ -449,7 +449,7 @@ func TestNoRunBeginsBehindTheBudget(t *testing.T) {
 // The same holds where the undisturbed turn hangs.
 func TestUndisturbedHang(t *testing.T) {
 	thorough.Long(t)
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
 	result := endsOfItself(t, executing("never", func(context.Context, *adk.DispatchContext, *adk.Helpers) error { <-never; return nil }), explore.Options{})
@@ -461,7 +461,7 @@ func TestUndisturbedHang(t *testing.T) {
 // run accused of what another one did.
 func TestStateOfALostRun(t *testing.T) {
 	thorough.Long(t)
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	var global sync.Mutex
 	s := executing("global", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		global.Lock()
@@ -481,7 +481,7 @@ func TestStateOfALostRun(t *testing.T) {
 // where, and the exploration goes on.
 func TestWhoStandsStillBesideAConnection(t *testing.T) {
 	thorough.Long(t)
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "pens") }))
 	t.Cleanup(server.Close)
 	client := &http.Client{Transport: adkhttp.NewTransport(nil)}

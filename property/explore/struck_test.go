@@ -159,7 +159,7 @@ func TestWhatGoroutinesHideIsFound(t *testing.T) {
 // What one run of a schedule shows and no other is no violation where the order is the
 // system's: nobody can see it again. It is a hint, and said to be open.
 func TestWhatIsSeenOnceIsAHint(t *testing.T) {
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	var mu sync.Mutex
 	checks := 0
 	once := checked(team("once", func(err error) error { return err }), func(turn.Run) error {

@@ -248,7 +248,7 @@ func TestHang(t *testing.T) {
 // no longer waits.
 func TestWaitForTheCaller(t *testing.T) {
 	thorough.Long(t)
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	s := sessions.Subject{Name: "waiting", Deliveries: deliveries(1), Open: func() sessions.Instance {
 		i := listener().Open()
 		waited := false

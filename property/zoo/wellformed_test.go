@@ -89,7 +89,7 @@ var wellFormed = []family{
 	}},
 }
 
-// panicsNever fails if user code panics with an index out of range. It is the check of agents that take a list's first element.
+// panicsNever fails if an index is out of range. It is the check of agents that take a list's first element.
 func panicsNever(r turn.Run) error {
 	for x := range r.Crossings {
 		if x.Outcome == adk.OutcomePanic && strings.Contains(x.Err.Error(), "out of range") {
