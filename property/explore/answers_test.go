@@ -152,8 +152,8 @@ func TestATurnThatStandsStill(t *testing.T) {
 	}
 }
 
-// The explorer also leaves a gate with a timeout unanswered, even if a listener of the turn answers it. If
-// the code then does the same as after a yes, that is a hint. It does not do this to a gate without a
+// The explorer also leaves a gate with a timeout unanswered, even if a listener answers it. Doing the same then as
+// after a yes is a hint. It leaves no gate without a timeout unanswered, since that gate would never close.
 func TestSilenceIsNoYes(t *testing.T) {
 	agent := func(timeout time.Duration, silence error) turn.Subject {
 		return turn.Subject{Name: "pages", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
