@@ -20,7 +20,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// protoMessage is a protobuf message as JSON: encoding/json does not know its form.
+// protoMessage marshals a protobuf message as JSON, since encoding/json does not know its form.
 type protoMessage[M proto.Message] struct{ Of M }
 
 func (m protoMessage[M]) MarshalJSON() ([]byte, error) { return protojson.Marshal(m.Of) }
@@ -30,7 +30,7 @@ func (m *protoMessage[M]) UnmarshalJSON(data []byte) error {
 	return protojson.Unmarshal(data, m.Of)
 }
 
-// unary asks a method of a generated client.
+// unary calls a method of a generated client through adk.Ask.
 func unary[Req, Res proto.Message](ctx context.Context, of string, request Req, call func(context.Context, Req) (Res, error), options ...adk.AskOptions) (Res, error) {
 	res, err := adk.Ask(ctx, of, protoMessage[Req]{request}, func(ctx context.Context, r protoMessage[Req]) (protoMessage[Res], error) {
 		answer, err := call(ctx, r.Of)
@@ -56,7 +56,7 @@ var statusErrors = map[string]trace.ErrorType{"grpc.Status": {
 	},
 }}
 
-// WLD-2: what gRPC asks through adk.Ask is given back, with its status, where nobody answers.
+// WLD-2: what gRPC asks through adk.Ask is replayed with its status, without a server.
 func TestGRPC(t *testing.T) {
 	config := func(call func(context.Context, *structpb.Value) (*structpb.Value, error)) adk.Config {
 		return adk.Config{Storage: fakes.NewStorage().Storage(), Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
