@@ -20,7 +20,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// protoMessage marshals a protobuf message as JSON, since encoding/json does not know its form.
+// protoMessage is a protobuf message as JSON: encoding/json does not know its form.
 type protoMessage[M proto.Message] struct{ Of M }
 
 func (m protoMessage[M]) MarshalJSON() ([]byte, error) { return protojson.Marshal(m.Of) }
@@ -30,7 +30,7 @@ func (m *protoMessage[M]) UnmarshalJSON(data []byte) error {
 	return protojson.Unmarshal(data, m.Of)
 }
 
-// unary calls a method of a generated client through adk.Ask.
+// unary asks a method of a generated client.
 func unary[Req, Res proto.Message](ctx context.Context, of string, request Req, call func(context.Context, Req) (Res, error), options ...adk.AskOptions) (Res, error) {
 	res, err := adk.Ask(ctx, of, protoMessage[Req]{request}, func(ctx context.Context, r protoMessage[Req]) (protoMessage[Res], error) {
 		answer, err := call(ctx, r.Of)
