@@ -16,8 +16,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
-// What a pattern of secrets matches is found, although few texts are held against it: those
-// that have its words. A request of many words is held against none.
+// A text that matches a pattern of secrets is found, although the pattern is tried only on the few texts that
+// contain its words. A long request without such words is tried against no pattern.
 func TestSecretsAreKnownByTheirWords(t *testing.T) {
 	assert.Zero(t, property.TriedOn(strings.Repeat(`{"Model":"small","Prompt":"Is it cold? It is 4 °C in Oslo."}`, 100)))
 	for _, p := range redact.UsualSecrets().Patterns {
@@ -25,7 +25,7 @@ func TestSecretsAreKnownByTheirWords(t *testing.T) {
 		t.Run(p.Kind, rapid.MakeCheck(func(t *rapid.T) {
 			secret := rapid.StringMatching(strings.ReplaceAll(p.Expr, `\b`, "")).Draw(t, "secret")
 			require.True(t, matches.MatchString(secret))
-			if p.Kind == "bearer" || p.Kind == "assignment" { // words behind a name are none
+			if p.Kind == "bearer" || p.Kind == "assignment" { // for these kinds, a match that consists only of a word is no secret
 				secret = strings.TrimRight(secret, "=") + "0"
 			}
 			if matches.MatchString(secret) {
@@ -35,7 +35,7 @@ func TestSecretsAreKnownByTheirWords(t *testing.T) {
 	}
 }
 
-// A request may be as large as the trace in each of its asks, since a file says it once.
+// A large request that is asked several times is examined once, because a trace stores its bytes only once.
 func TestALargeRequestIsLookedThroughOnce(t *testing.T) {
 	request := []byte(`{"authorization":"left out","text":"` + strings.Repeat("a", 200<<10) + `"}`)
 	allocated := func(asks int) uint64 {

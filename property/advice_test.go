@@ -25,9 +25,9 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// The hints that the scenarios get. They are good code, so each of these is
-// meant: three gates that wait until the turn is aborted, a policy, an executor and a
-// listener that panic to show what comes of it, and a turn that is as small as one can be.
+// These are all hints that the scenarios get. The scenarios are good code, so each hint is on purpose:
+// three gates wait until the turn is aborted; a policy, an executor and a listener panic, to show the
+// effect; and one turn is as small as a turn can be.
 func TestHintsOfTheFixtures(t *testing.T) {
 	var got []string
 	for _, r := range recordings(t) {
@@ -46,8 +46,8 @@ func TestHintsOfTheFixtures(t *testing.T) {
 	}, got)
 }
 
-// An advice says in a sentence why, in another what to do, and has a turn that
-// gets it and one that does not.
+// Each advice says why in one sentence and what to do in another, and slips has a turn that gets it
+// and a corrected turn that does not.
 func TestAdviceSaysWhy(t *testing.T) {
 	names := map[string]bool{}
 	for _, advice := range property.AllAdvice() {
@@ -64,7 +64,7 @@ func TestAdviceSaysWhy(t *testing.T) {
 	}
 }
 
-// oneAnswer is a server that answers everything with a text of a kind.
+// oneAnswer is a transport that answers every request with this text of this content type.
 type oneAnswer struct{ kind, text string }
 
 func (a oneAnswer) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -72,7 +72,7 @@ func (a oneAnswer) RoundTrip(req *http.Request) (*http.Response, error) {
 		Body: io.NopCloser(strings.NewReader(a.text)), Request: req}, nil
 }
 
-// asked is an answer of which nothing was read.
+// asked returns an answer of which nothing has been read.
 func asked(ctx context.Context, kind string) (*http.Response, error) {
 	return oneAnswer{kind, "yes"}.asked(ctx)
 }
@@ -85,7 +85,7 @@ func (a oneAnswer) asked(ctx context.Context) (*http.Response, error) {
 	return adkhttp.NewTransport(a).RoundTrip(req)
 }
 
-// events is a stream of events, of which the first ones are read.
+// events asks for a stream of these events, and reads the first read of them.
 func events(ctx context.Context, read int, events ...string) error {
 	stream, err := oneAnswer{"text/event-stream; charset=utf-8", "data: " + strings.Join(events, "\n\ndata: ") + "\n\n"}.asked(ctx)
 	if err != nil {
@@ -95,7 +95,7 @@ func events(ctx context.Context, read int, events ...string) error {
 	return err
 }
 
-// slip is a turn with a mistake, and the same without it.
+// slip is a turn with a mistake, and the same turn without it.
 type slip struct {
 	turn func(mended bool) adk.Config
 	says string
@@ -270,8 +270,8 @@ var slips = map[string]*slip{
 				_, err := dc.Fork(ctx, "report", func(_ context.Context, dc *adk.DispatchContext) error { log(dc); return nil })
 				return err
 			}
-			// What a goroutine does while the storage is at work, at a moment that
-			// is the same on every run.
+			// This is what a goroutine might do while the storage is at work, but at a moment
+			// that is the same in every run.
 			return dc.Messages().Store(context.WithValue(ctx, duringStore{}, func() { log(dc) }), question)
 		})
 	}, says: "report-log begins while the same handle is in a store"},
@@ -414,7 +414,7 @@ var slips = map[string]*slip{
 	}, says: "on-ack handler commit: panic: nothing to commit"},
 }
 
-// Each advice is given to the turn with the mistake, and to it alone; neither
+// The turn with the mistake gets its advice and no other, and the corrected turn gets none. Neither
 // turn breaks an invariant.
 func TestEachAdviceAlone(t *testing.T) {
 	for name, slip := range slips {
@@ -432,7 +432,7 @@ func TestEachAdviceAlone(t *testing.T) {
 	}
 }
 
-// The hint is given for the first record of a turn as well.
+// The hint is also given for the first record of a turn.
 func TestOutsideTimeOfTheFirstRecord(t *testing.T) {
 	config := saying(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		at := time.Date(2030, 1, 1, 0, 0, 0, 1, time.UTC)
@@ -444,8 +444,8 @@ func TestOutsideTimeOfTheFirstRecord(t *testing.T) {
 	assert.Equal(t, "outside-time", e.Hints[1].Advice)
 }
 
-// PRO-5: the first moment behind another record is fine: where the clock stands still, a
-// record says so what it follows.
+// PRO-5: a record may have the first instant after another record, because while the clock stands still, a
+// record shows in this way which record it follows.
 func TestTimeBehindARecord(t *testing.T) {
 	for behind, hints := range map[time.Duration]int{1: 0, 2: 1} {
 		assert.Len(t, examined(t, saying(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -460,8 +460,8 @@ func TestTimeBehindARecord(t *testing.T) {
 	}
 }
 
-// What a turn that failed leaves undone is no mistake: the user left, or the
-// model did.
+// What a failed turn leaves undone is no mistake: the user may have left, or the model may have
+// failed.
 func TestNoHintsOfFailure(t *testing.T) {
 	for _, name := range []string{"reported-not-stored", "stream-never-sealed", "forged-unbound"} {
 		config := slips[name].turn(false)
@@ -474,7 +474,7 @@ func TestNoHintsOfFailure(t *testing.T) {
 	}
 }
 
-// What providers take of a tool's name and schema gets no hint, and what they refuse gets one.
+// Tool names and schemas that providers accept get no hint, and those that they refuse get one.
 func TestToolsThatAreOffered(t *testing.T) {
 	const object = `{"type":"object"}`
 	for _, test := range []struct{ name, schema, says string }{
@@ -502,8 +502,8 @@ func TestToolsThatAreOffered(t *testing.T) {
 	}
 }
 
-// What was left out of a request is no secret in it, and what a text says of secrets is none;
-// a token is asked for again when it is stale.
+// A placeholder for a secret that was left out of a request is no secret, and neither is text about secrets.
+// Asking for a token again is fine, since the old one may have expired.
 func TestAsksThatAreFine(t *testing.T) {
 	for request, hint := range map[string]string{
 		`{"query":{"api_key":"left out"},"text":"client_secret=…&scope=read"}`:                                             "",
@@ -533,8 +533,8 @@ func TestAsksThatAreFine(t *testing.T) {
 	}
 }
 
-// One goroutine has several answers open at a time, and closes them in any order; a stream of
-// events lasts as long as its connection. An ask that a call leaves behind is a goroutine's.
+// A goroutine may have several answers open at the same time and close them in any order. A stream of events lasts
+// as long as its connection. An ask still running when its call returns belongs to another goroutine.
 func TestAnswersBesideOneAnother(t *testing.T) {
 	over := make(chan struct{})
 	defer close(over)
@@ -587,8 +587,8 @@ func TestAnswersBesideOneAnother(t *testing.T) {
 	}
 }
 
-// A time may be cut to what a record needs, and an older one may be brought
-// along.
+// A time from the clock may be truncated to the precision of a record, and a time before the turn is
+// allowed.
 func TestTimesThatAreFine(t *testing.T) {
 	start := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 	read := property.Readings(start, start.Add(1234567890))
@@ -600,7 +600,7 @@ func TestTimesThatAreFine(t *testing.T) {
 	}
 }
 
-// examined is a turn, run and examined.
+// examined runs a turn of config, and returns the examination of its trace.
 func examined(t *testing.T, config adk.Config) *property.Examination {
 	t.Helper()
 	var trace bytes.Buffer
@@ -624,7 +624,7 @@ func sure[T any](value T, err error) T {
 	return value
 }
 
-// saying is a turn with a conversation, whose model does something and acks.
+// saying returns a turn with a conversation, whose model calls do and then acks.
 func saying(do func(context.Context, *adk.DispatchContext, *adk.Helpers) error) adk.Config {
 	storage := fakes.NewStorage(question).Storage()
 	storage.Messages = during{Collection: storage.Messages}
@@ -647,10 +647,10 @@ func saying(do func(context.Context, *adk.DispatchContext, *adk.Helpers) error) 
 	}
 }
 
-// neverAcks is the context of a model that is to fail behind what it does.
+// neverAcks is the context of a model that fails after it has done its work.
 type neverAcks struct{ context.Context }
 
-// during is storage that does what its context asks for, while it stores.
+// during is a storage that, while it stores, calls the function in its context.
 type during struct{ adk.Collection[*adk.Message] }
 
 type duringStore struct{}
@@ -674,8 +674,8 @@ func before(name string, do func(context.Context, *adk.TurnContext) error) []adk
 	}}}
 }
 
-// runningTool is a turn whose model executes a tool with these arguments, one
-// after the other.
+// runningTool returns a turn whose model executes a tool once for each of these arguments, one after
+// the other.
 func runningTool(name string, args ...string) adk.Config {
 	tool := sure(adk.NewTool(adk.ToolInit{Name: name, Description: "Does it.", InputSchema: []byte(`{"type":"object"}`), Handler: answering}))
 	return saying(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -692,8 +692,8 @@ func answering(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolR
 	return adk.Text("done"), nil
 }
 
-// Who looks again behind a tool that was to write sees whether it did, whatever came of that; behind
-// one that reads, and in a turn that only writes the same again, it goes in a circle.
+// Calling a tool again after a write shows whether the write was done, even if it failed. Calling it again after
+// a read, or only repeating the write, makes the model go in circles, and is a hint.
 func TestWhoLooksAgainBehindAWrite(t *testing.T) {
 	tool := func(name string, effect adk.Effect, fails error) *adk.Tool {
 		return sure(adk.NewTool(adk.ToolInit{Name: name, Description: "Does it.", InputSchema: []byte(`{"type":"object"}`), Effect: effect,

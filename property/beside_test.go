@@ -18,7 +18,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// secondHeld is a probe that holds the second execution between its begin and its start.
+// secondHeld is a probe that holds back the second execution between its begin and its start.
 type secondHeld struct {
 	seen      int
 	come, let chan struct{}
@@ -37,8 +37,8 @@ func (*secondHeld) Park(int, func() bool) {}
 func (*secondHeld) Resume(int)            {}
 func (*secondHeld) Tell(*adk.Crossing)    {}
 
-// An execution that is refused since the run is aborted is not taken for another one that was under
-// way, and ended before. (ABT-7, RUN-11)
+// An execution that is refused because the run is aborted is not mistaken for another one that was running
+// and ended earlier. (ABT-7, RUN-11)
 func TestARefusedExecutionBesideOthers(t *testing.T) {
 	held := &secondHeld{come: make(chan struct{}), let: make(chan struct{})}
 	ctx, leave := context.WithCancel(t.Context())
@@ -71,7 +71,7 @@ func TestARefusedExecutionBesideOthers(t *testing.T) {
 	property.Check(t, &recorded)
 }
 
-// Of two equal calls at once neither has the answer of the other yet: the model goes in no circle.
+// If two equal calls run concurrently, neither has the other's answer yet: the model does not go in circles.
 func TestEqualCallsAtOnceAreNoCircle(t *testing.T) {
 	for _, atOnce := range []bool{true, false} {
 		var running sync.WaitGroup

@@ -18,7 +18,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// spoken is a test that keeps what it says.
+// spoken is a test that keeps its errors and logs.
 type spoken struct{ errors, logs []string }
 
 func (*spoken) Helper() {}
@@ -44,7 +44,7 @@ func TestCheckHolds(t *testing.T) {
 	assert.Equal(t, spoken{}, said, "hints are not looked at")
 }
 
-// A failure says what does not hold, why it matters, and the stretch that shows
+// A failure says what does not hold and why it matters, and shows the crossings around
 // it.
 func TestCheckFails(t *testing.T) {
 	recorded, err := trace.Read(bytes.NewReader(fixture(t, "late-signal")))
@@ -84,7 +84,7 @@ func TestCheckOfNoTrace(t *testing.T) {
 	assert.Contains(t, said.errors[0], "the trace cannot be read: replay: line 1: no trace: it begins with")
 }
 
-// What stands before a malformed line is examined all the same.
+// The crossings before a malformed line are still examined.
 func TestExamineOfAMalformedTrace(t *testing.T) {
 	recorded := bytes.Replace(fixture(t, "loud-listener"), []byte(`"kind":"turnEnd"`), []byte(`"kind":"end"`), 1)
 	e, err := property.Examine(bytes.NewReader(recorded), trace.Options{File: "x.jsonl"})
@@ -97,9 +97,9 @@ func TestExamineOfAMalformedTrace(t *testing.T) {
 	assert.Equal(t, "!! contained: listener of message: the screen is gone\n", e.Where(e.Hints[0]))
 }
 
-// SIG-4: a count is a pure read and crosses no seam, so no trace can show it: a
-// turn is asked here at every step, and its answers are held against the stores
-// that its trace tells.
+// SIG-4: a count is a pure read that crosses no seam, so no trace can show it. This test therefore asks
+// for the count at every step of a turn, and compares the answers with the stores
+// in its trace.
 func TestToolCallCountsEqualTheStoresSeen(t *testing.T) {
 	args := map[string]any{"city": "Oslo"}
 	stored := func(id string) *adk.ToolCall {
@@ -150,14 +150,14 @@ func TestToolCallCountsEqualTheStoresSeen(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, e.Violations)
 
-	count, asked := int64(1), 0 // the seed
+	count, asked := int64(1), 0 // 1 for the seed
 	writes, counted := map[int]string{}, map[string]bool{}
 	for x := range property.CrossingsOf(e) {
 		switch {
 		case (x.Kind == adk.KindStore || x.Kind == adk.KindMutate) && x.Phase == adk.Begin:
 			writes[x.Op] = x.Record.Key()
 		case x.Kind == adk.KindStore || x.Kind == adk.KindMutate:
-			if id := writes[x.Op]; x.Err == nil && !counted[id] { // all bear one checksum
+			if id := writes[x.Op]; x.Err == nil && !counted[id] { // all three have the same checksum
 				counted[id] = true
 				count++
 			}

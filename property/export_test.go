@@ -7,35 +7,35 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// The bounds of what is told.
+// The limits on what is reported.
 const (
 	ManyIterations = manyIterations
 	MostOfOne      = mostOfOne
 )
 
-// Readings reports of a time whether it may come of these readings of the clock.
+// Readings returns a function that reports whether a time may stem from these readings of the clock.
 func Readings(readings ...time.Time) func(time.Time) bool {
 	return (&outsideTime{readings: readings}).read
 }
 
-// KindsOf are the kinds that an invariant is about.
+// KindsOf returns the kinds of crossings that an invariant is about.
 func KindsOf(i Invariant) []adk.Kind { return i.kinds }
 
-// CrossingsOf are the crossings of a turn that was examined.
+// CrossingsOf returns the crossings of an examined turn.
 func CrossingsOf(e *Examination) iter.Seq[*adk.Crossing] { return e.again }
 
-// ViolationsInPart is Violations for a turn whose end is not told.
+// ViolationsInPart is like Violations, for a turn whose end is missing from the crossings.
 func ViolationsInPart(info adk.RunInfo, crossings iter.Seq[*adk.Crossing]) []Violation {
 	return newStory(info).holds(crossings, false)
 }
 
-// MadeOf says what an id is of a text.
+// MadeOf says how an id was made from a text.
 var MadeOf = madeOf
 
-// LooksSecret reports whether a request looks like one with a secret in it.
+// LooksSecret reports whether a request seems to contain a secret.
 func LooksSecret(request string) bool { return looksSecret([]byte(request)) }
 
-// TriedOn are how many patterns of secrets a text is held against.
+// TriedOn returns the number of secret patterns that are tried on a text.
 func TriedOn(text string) (n int) {
 	for _, like := range secretLike() {
 		if like.has(lowered([]byte(text))) {

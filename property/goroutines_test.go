@@ -22,8 +22,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// severalAtOnce is a turn whose executor does what plain goroutines might do at
-// once: the same and other tools, some of which fail or are refused, and storage.
+// severalAtOnce returns a turn whose executor does what plain goroutines might do concurrently: it
+// executes the same tool and other tools, some of which fail or are refused, and uses storage.
 func severalAtOnce() turn.Turn {
 	execute := func(name string, args any) turn.Op {
 		return turn.Op{Kind: "execute", Name: name, Args: turn.ValueOf(args)}
@@ -43,8 +43,8 @@ func severalAtOnce() turn.Turn {
 	}}
 }
 
-// Plain goroutines are legal (RUN-11): whatever they do at once on one handle, no
-// invariant takes the steps of one for those of another.
+// Plain goroutines are legal (RUN-11): whatever they do concurrently on one handle, no invariant
+// mistakes the steps of one goroutine for those of another.
 func TestPlainGoroutinesHold(t *testing.T) {
 	recorded, _, err := severalAtOnce().Trace()
 	require.NoError(t, err)
@@ -69,7 +69,7 @@ func TestPlainGoroutinesHold(t *testing.T) {
 	})
 }
 
-// operationsOf are the crossings of each spanning operation, and those around them.
+// operationsOf returns the crossings of each spanning operation, and those before and after all of them.
 func operationsOf(read *trace.Trace) (before []adk.Crossing, each [][]adk.Crossing, after []adk.Crossing) {
 	open := false
 	for i := range read.Lines() {
@@ -113,8 +113,8 @@ func renumbered(lines []adk.Crossing) []adk.Crossing {
 	return lines
 }
 
-// A cancel may come between the beginning of an execution and its handler, while that of another
-// one of the same tool is at work: what the first answers is not how the other's handler ended.
+// A cancel may come between the begin of an execution and its handler, while the handler of another execution of
+// the same tool is running. The answer of the first is not compared with the outcome of that handler.
 func TestACancelBetweenGoroutinesThatRunOneTool(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	works, cancelled := make(chan bool), make(chan bool)
@@ -145,7 +145,7 @@ func TestACancelBetweenGoroutinesThatRunOneTool(t *testing.T) {
 			return err
 		}}})
 	require.NoError(t, err)
-	_ = runner.Run(ctx, raw) // a tool that is refused is no end of the turn
+	_ = runner.Run(ctx, raw) // a refused tool does not end the turn, so the result does not matter
 	read, err := trace.Read(&recorded)
 	require.NoError(t, err)
 	require.Equal(t, 2, begun)

@@ -10,8 +10,8 @@ import (
 	"github.com/adkreplay/adkreplay/property"
 )
 
-// An invariant says several things, and each has an edit of a fixture that it alone
-// notices: TestEachInvariantAlone has one of them.
+// An invariant has several parts. For each part there is an edit of a fixture that only this part
+// notices: one is in TestEachInvariantAlone, the others are here.
 func TestInvariantsSayAllOfIt(t *testing.T) {
 	again := func(kind adk.Kind) func(*recording) {
 		return func(r *recording) { r.insert(r.find(kind, adk.Whole, 0), *r.at(kind, adk.Whole, 0)) }
@@ -20,9 +20,9 @@ func TestInvariantsSayAllOfIt(t *testing.T) {
 		invariant, fixture, says string
 		edit                     func(*recording)
 	}{
-		// DSP-7, EVT-8: one error of a failed dispatch.
+		// DSP-7, EVT-8: a failed dispatch has exactly one error.
 		{"one-error", "executor-panic", "the dispatch tells a second error (DSP-7)", again(adk.KindErrorEvent)},
-		// ABT-4: an abort is no error.
+		// ABT-4: an abort is not an error.
 		{"one-error", "gates-aborted", "an abort is told as an error (ABT-4)", func(r *recording) {
 			dispatch := r.lines[r.called(adk.LabelDispatch, 0)].ID
 			r.insert(r.find(adk.KindDispatchEnd, adk.Whole, 0), adk.Crossing{Kind: adk.KindErrorEvent, Call: dispatch, Err: &adk.Error{Code: adk.E_TURN_ABORTED}})
@@ -31,13 +31,13 @@ func TestInvariantsSayAllOfIt(t *testing.T) {
 		{"gates-settle-once", "gate-approved", `closes as rejected, and was resolved`, func(r *recording) {
 			r.at(adk.KindTurnGateClosed, adk.Whole, 0).Status = adk.GateRejected
 		}},
-		// GAT-2: it settles once.
+		// GAT-2: a gate settles once.
 		{"gates-settle-once", "gate-approved", "and it is not open", again(adk.KindSettle)},
-		// GAT-1: the waiter gets what was settled.
+		// GAT-1: the waiter gets the value that the gate was settled with.
 		{"gates-settle-once", "gate-approved", "and the gate was resolved", func(r *recording) {
 			r.at(adk.KindWaitFor, adk.Done, 0).Err = adk.E_TURN_GATE_TIMEOUT
 		}},
-		// DET-7: a call returns when its strands have.
+		// DET-7: a call returns only after its strands have ended.
 		{"strands-joined", "parallel-tools", "returns before its strand", func(r *recording) {
 			strand := r.lines[r.called(adk.LabelStrand, 0)].ID
 			for i, x := range r.lines {
@@ -47,7 +47,7 @@ func TestInvariantsSayAllOfIt(t *testing.T) {
 				}
 			}
 		}},
-		// SIG-1: a second ack is refused as a second nack is.
+		// SIG-1: a second ack is refused, as a second nack is.
 		{"first-signal-wins", "hello", "a second signal is accepted", func(r *recording) {
 			at := r.find(adk.KindAck, adk.Done, 0) + 1
 			call := r.lines[at-1].Call
@@ -67,7 +67,7 @@ func TestInvariantsSayAllOfIt(t *testing.T) {
 	}
 }
 
-// What a trace says stays on its line: it would say what was found.
+// Text from a trace never adds a line to a report, since such a line could pretend to be a finding.
 func TestTextsOfATraceStayOnTheirLine(t *testing.T) {
 	const order = "\n::error::forged"
 	violations, hints := 0, 0

@@ -19,15 +19,15 @@ import (
 	"github.com/adkreplay/adkreplay/property"
 )
 
-// Every scenario holds every invariant.
+// Every scenario satisfies every invariant.
 func TestFixturesHold(t *testing.T) {
 	for _, r := range recordings(t) {
 		assert.Empty(t, property.Violations(r.info, r.told()), r.name)
 	}
 }
 
-// An invariant follows from a rule of the contract, and says in a sentence what
-// breaks without it.
+// Each invariant names the rule of the contract that it follows from, and says in one sentence what
+// goes wrong without it.
 func TestInvariantsSayWhy(t *testing.T) {
 	contract, err := os.ReadFile("../CONTRACT.md")
 	require.NoError(t, err)
@@ -81,7 +81,7 @@ var hands = map[string]*hand{
 		r.drop(r.find(adk.KindAck, adk.Done, 0))
 		r.drop(r.find(adk.KindAck, adk.Begin, 0))
 		first := r.lines[r.called(adk.LabelExecutor, 0)].ID
-		for i, op := range r.lines { // those behind it are later ones
+		for i, op := range r.lines { // those after it are later ones
 			if op.Op > 4 {
 				r.lines[i].Op += 10
 			}
@@ -180,7 +180,7 @@ var hands = map[string]*hand{
 	"states-fold": {fixture: "hello", edit: func(r *recording) { r.at(adk.KindState, adk.Whole, 0).Digest[0]++ }, says: "the engine gives"},
 }
 
-// looks changes what the n-th state saw.
+// looks changes the digest of the n-th state.
 func (r *recording) looks(n int, delta func(*adk.StateDigest, *state.Fold)) {
 	at := r.find(adk.KindState, adk.Whole, n)
 	f := state.New()
@@ -192,7 +192,7 @@ func (r *recording) looks(n int, delta func(*adk.StateDigest, *state.Fold)) {
 	r.lines[at].Digest = state.Digest()
 }
 
-// Each invariant is broken by one edit that breaks no other, and says what is
+// Each invariant is broken by an edit that breaks no other invariant, and the violation says what is
 // wrong.
 func TestEachInvariantAlone(t *testing.T) {
 	thorough.Long(t)
@@ -215,7 +215,7 @@ func TestEachInvariantAlone(t *testing.T) {
 	}
 }
 
-// ABT-7: an ask that says that it is made all the same may be answered.
+// ABT-7: an ask that is marked as made in spite of the abort may be answered.
 func TestAsksAfterAnAbortAreAnswered(t *testing.T) {
 	hand := hands["abort-asks-nothing"]
 	r := recorded(t, hand.fixture)
@@ -228,7 +228,7 @@ func TestAsksAfterAnAbortAreAnswered(t *testing.T) {
 	assert.Empty(t, property.Violations(r.info, r.told()))
 }
 
-// ABT-7: an ask that says that the run was aborted before, in one that was not, is wrong.
+// ABT-7: an ask with that mark is a violation if the run was not aborted before it.
 func TestAsksThatWereNoneAfterAnAbort(t *testing.T) {
 	said := 0
 	for _, r := range recordings(t) {
@@ -251,10 +251,10 @@ func TestAsksThatWereNoneAfterAnAbort(t *testing.T) {
 	assert.Positive(t, said)
 }
 
-// An edit of whole lines is noticed by some invariant, in these shares of the
-// cases at least. What is not is legal: most of it is two steps that a plain
-// goroutine could have taken the other way round, two states that are the same,
-// and what changes nothing, such as setting the stash to what it is.
+// Edits of whole lines are noticed by some invariant, in at least these shares of all cases. Edits that
+// are not noticed are legal: mostly, they swap two steps that a plain goroutine could have taken in the
+// other order, or two equal states, or concern a step without an effect, such as setting the stash to the
+// value that it has.
 func TestEditsAreNoticed(t *testing.T) {
 	thorough.Long(t)
 	thorough.OneGoroutine(t)
@@ -285,14 +285,14 @@ func TestEditsAreNoticed(t *testing.T) {
 	}
 }
 
-// eitherWay reports whether two crossings may come in either order: steps of two
-// strands, and the pieces of answers, which come when the world has them.
+// eitherWay reports whether two crossings may come in either order. That is so for steps of two strands, and
+// for the pieces of answers, which come whenever the world sends them.
 func eitherWay(a, b *adk.Crossing) bool {
 	return a.Strand != b.Strand || a.Kind == adk.KindPiece || b.Kind == adk.KindPiece
 }
 
-// A turn that is known in part holds what it holds: nothing is missing at the
-// end of a prefix.
+// Every prefix of a turn satisfies the invariants for partial turns: nothing counts as missing because the
+// end is missing.
 func TestPrefixesHold(t *testing.T) {
 	for _, r := range recordings(t) {
 		for n := range r.lines {
@@ -301,7 +301,7 @@ func TestPrefixesHold(t *testing.T) {
 	}
 }
 
-// Crossings of any kind in any order are told of and do not panic.
+// Crossings of any kind and in any order are examined without a panic.
 func TestViolationsTakeAnything(t *testing.T) {
 	thorough.OneGoroutine(t)
 	for _, r := range recordings(t) {
@@ -323,7 +323,7 @@ func TestViolationsTakeAnything(t *testing.T) {
 	assert.Empty(t, property.Violations(adk.RunInfo{}, inOrder(nil)))
 }
 
-// What is broken everywhere is told of a few times only.
+// If an invariant is broken everywhere, only its first few violations are reported.
 func TestViolationsAreBounded(t *testing.T) {
 	r := recorded(t, "parallel-tools")
 	for i := range r.lines {
@@ -332,8 +332,8 @@ func TestViolationsAreBounded(t *testing.T) {
 	assert.Len(t, property.Violations(r.info, r.told()), property.MostOfOne)
 }
 
-// A stream's listeners hear what its deltas make (HLP-1): what a trace derives,
-// a run can be held to.
+// The listeners of a stream hear what its deltas add up to (HLP-1). A trace does not store this, but derives
+// it, so a run can be compared with it.
 func TestStreamsAreHeard(t *testing.T) {
 	r := recorded(t, "streamed-reply")
 	fold, events := state.New(), 0

@@ -21,8 +21,8 @@ func examinedWhole(t testing.TB, recorded []byte) *property.Examination {
 	return e
 }
 
-// What is examined is read as it is needed: the bytes of the file are held, and what
-// was found.
+// An examination reads crossings when it needs them. It holds only the bytes of the file, and its
+// findings.
 func TestExaminingHoldsTheFile(t *testing.T) {
 	thorough.Long(t)
 	for _, shape := range large.Shapes {
@@ -32,7 +32,7 @@ func TestExaminingHoldsTheFile(t *testing.T) {
 	}
 }
 
-// Twice as many crossings cost twice as much, with all that is said of hints.
+// Examining twice as many crossings costs twice as much, including the text of all hints.
 func TestExaminingIsLinear(t *testing.T) {
 	allocs.Countable(t)
 	for _, shape := range large.Shapes {
@@ -49,7 +49,7 @@ func TestExaminingIsLinear(t *testing.T) {
 	}
 }
 
-// BenchmarkExamine doubles the work: ns/crossing stay as they are.
+// BenchmarkExamine doubles the number of crossings; ns/crossing should stay the same.
 func BenchmarkExamine(b *testing.B) {
 	for _, shape := range large.Shapes {
 		for _, crossings := range []int{10_000, 20_000, 40_000} {

@@ -15,14 +15,14 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// recording is a turn as a trace tells it.
+// recording is the content of a turn's trace.
 type recording struct {
 	name  string
 	info  adk.RunInfo
 	lines []adk.Crossing
 }
 
-// recordings are the fixtures.
+// recordings returns the fixtures.
 func recordings(t testing.TB) (all []recording) {
 	t.Helper()
 	names, err := fs.Glob(fixtures.Traces, "*.jsonl")
@@ -42,7 +42,7 @@ func recordings(t testing.TB) (all []recording) {
 	return all
 }
 
-// recorded is the fixture of that name.
+// recorded returns the fixture of this name.
 func recorded(t testing.TB, name string) recording {
 	t.Helper()
 	for _, r := range recordings(t) {
@@ -54,7 +54,7 @@ func recorded(t testing.TB, name string) recording {
 	return recording{}
 }
 
-// find is the place of the n-th crossing of a kind, from 0.
+// find returns the index of the n-th crossing of this kind and phase, counted from 0.
 func (r *recording) find(kind adk.Kind, phase adk.Phase, n int) int {
 	for i, x := range r.lines {
 		if x.Kind != kind || x.Phase != phase {
@@ -72,7 +72,7 @@ func (r *recording) at(kind adk.Kind, phase adk.Phase, n int) *adk.Crossing {
 	return &r.lines[r.find(kind, phase, n)]
 }
 
-// called is the place of the n-th call of a seam with that label.
+// called returns the index of the n-th call of a seam with this label.
 func (r *recording) called(label string, n int) int {
 	for i, x := range r.lines {
 		if x.Kind != adk.KindCall || x.Seam.Label != label {
@@ -88,7 +88,7 @@ func (r *recording) called(label string, n int) int {
 
 func (r *recording) drop(at int) { r.lines = slices.Delete(r.lines, at, at+1) }
 
-// insert puts crossings before a place, with the time of what stands there.
+// insert inserts crossings at an index, with the time of the crossing that is there.
 func (r *recording) insert(at int, more ...adk.Crossing) {
 	for i := range more {
 		more[i].At = r.lines[min(at, len(r.lines)-1)].At
@@ -96,8 +96,8 @@ func (r *recording) insert(at int, more ...adk.Crossing) {
 	r.lines = slices.Insert(r.lines, at, more...)
 }
 
-// told numbers the crossings anew, so that only what they mean can tell that
-// something is wrong.
+// told renumbers the crossings and returns them, so that an edit can be noticed only by what the crossings
+// mean.
 func (r *recording) told() iter.Seq[*adk.Crossing] {
 	for i := range r.lines {
 		r.lines[i].Seq = i + 1

@@ -12,7 +12,7 @@ import (
 
 var kept []byte
 
-// failing keeps what a test was told.
+// failing is a test that keeps its failures.
 type failing struct {
 	testing.TB
 	said []string
@@ -23,7 +23,7 @@ func (f *failing) Errorf(format string, args ...any) {
 	f.said = append(f.said, fmt.Sprintf(format, args...))
 }
 
-// Whoever allocates more often than is allowed is named, with how often that is.
+// Code that allocates more often than it may fails the test, with its name and the number of allocations.
 func TestAtMost(t *testing.T) {
 	allocs.Countable(t)
 	f := &failing{TB: t}
@@ -34,18 +34,18 @@ func TestAtMost(t *testing.T) {
 	assert.Equal(t, []string{"two slices: want at most 1 allocations, found 2"}, f.said)
 }
 
-// A pool that is emptied in the midst of a count is no allocation of what is counted.
+// The result is the lowest of several counts, so a pool that is emptied during one count does not add to it.
 func TestCountsAreTheLeast(t *testing.T) {
 	allocs.Countable(t)
 	calls := 0
 	assert.Zero(t, allocs.PerRun(10, func() {
-		if calls++; calls <= 10 { // the first count, and what warms it up
+		if calls++; calls <= 10 { // only during the first count and its warm-up
 			kept = make([]byte, 100)
 		}
 	}))
 }
 
-// What other goroutines allocate is counted too, and bytes are.
+// Sum also counts what other goroutines allocate, and it counts bytes.
 func TestSum(t *testing.T) {
 	var wait sync.WaitGroup
 	times, bytes := allocs.Sum(func() {
@@ -56,7 +56,7 @@ func TestSum(t *testing.T) {
 	assert.GreaterOrEqual(t, bytes, uint64(1<<20))
 }
 
-// What is held is what is left when all else is collected.
+// Held returns what is left when everything else has been collected.
 func TestHeld(t *testing.T) {
 	kept = nil
 	held := allocs.Held(func() []byte {
@@ -67,13 +67,13 @@ func TestHeld(t *testing.T) {
 	assert.InDelta(t, 1<<20, held, 1<<19)
 }
 
-// A peak is what was held in the midst of it, and no more when all is done.
+// Peak returns the most that was held at any moment, even if nothing is held at the end.
 func TestPeak(t *testing.T) {
 	allocs.Countable(t)
 	kept = nil
 	peak := allocs.Peak(func() {
 		kept = make([]byte, 8<<20)
-		for range 100 { // what has collections come
+		for range 100 { // triggers garbage collections
 			other = make([]byte, 1<<20)
 		}
 		kept = nil

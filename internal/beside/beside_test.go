@@ -8,8 +8,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/beside"
 )
 
-// Who is asked beside every handle is asked while no replay is under way, and else
-// where all that are allow it; each that does not notes what it refused, and how often where it was alone.
+// An ask that belongs to no handle is refused if any replay under way does not allow it. Each replay that refuses it
+// notes what it refused, and counts only the times when no other replay was under way.
 func TestRefuses(t *testing.T) {
 	asks := func(of string) bool { return beside.Refuses(func() string { return of }) }
 	assert.False(t, asks("model"))

@@ -1,5 +1,5 @@
-// Package browser holds the page of package page to what a person finds in a browser. It
-// is a module of its own, so that nobody who imports ours gets the driver of one.
+// Package browser tests the page of package page in a real browser. It is a module of its own, so that
+// importers of the main module do not get the driver of a browser.
 package browser
 
 import (
@@ -28,10 +28,10 @@ import (
 	"github.com/adkreplay/adkreplay/internal/patience"
 )
 
-// names are what browsers are called that the tests can drive.
+// names are the names of browsers that the tests can drive.
 var names = []string{"chromium", "chromium-browser", "google-chrome", "chrome", "headless-shell"}
 
-// running is the one browser of all tests; its error says why there is none.
+// running returns the one browser that all tests share, or an error that says why there is none.
 var running = sync.OnceValues(func() (context.Context, error) {
 	for _, name := range names {
 		path, err := exec.LookPath(name)
@@ -39,7 +39,7 @@ var running = sync.OnceValues(func() (context.Context, error) {
 			continue
 		}
 		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.WindowSize(1280, 800), chromedp.WSURLReadTimeout(patience.Long))
-		if os.Geteuid() == 0 { // its sandbox is not for root
+		if os.Geteuid() == 0 { // the browser's sandbox does not work for root
 			options = append(options, chromedp.NoSandbox)
 		}
 		allocator, _ := chromedp.NewExecAllocator(context.Background(), options...)
@@ -51,16 +51,16 @@ var running = sync.OnceValues(func() (context.Context, error) {
 
 func TestMain(m *testing.M) {
 	if ctx, err := running(); ctx == nil {
-		fmt.Println("skipped:", err) // which go test does not say of tests that it skips
+		fmt.Println("skipped:", err) // go test does not print why it skips a test
 	}
 	code := m.Run()
 	if ctx, err := running(); err == nil {
-		_ = chromedp.Cancel(ctx) // a browser that does not end on its own is killed with us
+		_ = chromedp.Cancel(ctx) // a browser that does not end by itself is killed with this process
 	}
 	os.Exit(code)
 }
 
-// tab is a page that is open.
+// tab is an open page.
 type tab struct {
 	t    *testing.T
 	ctx  context.Context
@@ -68,13 +68,13 @@ type tab struct {
 
 	mu       sync.Mutex
 	messages []string // on the console
-	requests []string // for anything but the page
+	requests []string // for anything except the page
 	blocked  []string // why requests were refused
 	dialogs  int
 }
 
-// opened opens the file of a page in a tab of its own. When the test ends, nothing may be on
-// the console, and nothing may have been asked of anybody.
+// opened opens the file of a page in its own tab. When the test ends, it fails if there is a message on the
+// console, or if the page made any request.
 func opened(t *testing.T, file, hash string) *tab {
 	t.Helper()
 	b := raw(t, file+hash)
@@ -82,7 +82,7 @@ func opened(t *testing.T, file, hash string) *tab {
 	return b
 }
 
-// raw opens a page, and waits for nothing.
+// raw opens a page and does not wait for it.
 func raw(t *testing.T, address string) *tab {
 	t.Helper()
 	file, _, _ := strings.Cut(address, "#")
@@ -102,7 +102,7 @@ func raw(t *testing.T, address string) *tab {
 	return b
 }
 
-// target is the context of the tab, which is made with the first thing that is done in it.
+// target returns the context of the tab. The first action in the tab creates it.
 func (b *tab) target() context.Context {
 	b.do(chromedp.Navigate("about:blank"))
 	return b.ctx
@@ -145,13 +145,13 @@ func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience.Long)
 	defer cancel()
-	if chromedp.FromContext(b.ctx).Target == nil { // the first one lives as long as the context that it is given
+	if chromedp.FromContext(b.ctx).Target == nil { // the first target lives as long as the context that it was created with
 		ctx = b.ctx
 	}
 	require.NoError(b.t, chromedp.Do(ctx, steps...))
 }
 
-// is is what an expression is in the page.
+// is evaluates an expression in the page.
 func is[T any](b *tab, expression string) T {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience.Long)
@@ -161,7 +161,7 @@ func is[T any](b *tab, expression string) T {
 	return value
 }
 
-// until waits for an expression to be true.
+// until waits until an expression in the page is true.
 func (b *tab) until(expression string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience.Long)
@@ -174,13 +174,13 @@ func (b *tab) until(expression string) {
 	require.NoError(b.t, err, expression)
 }
 
-// ready waits for what the address says.
+// ready waits until the page shows what its address asks for.
 func (b *tab) ready() {
 	b.t.Helper()
 	b.until(`document.documentElement.dataset.ready === (location.hash || "#")`)
 }
 
-// goTo goes to a place in the page.
+// goTo changes the hash of the page's address.
 func (b *tab) goTo(hash string) {
 	b.t.Helper()
 	is[bool](b, fmt.Sprintf(`(location.hash = %q, true)`, hash))
@@ -195,7 +195,7 @@ func (b *tab) press(keys ...string) {
 			b.do(chromedp.KeyEvent(key))
 			continue
 		}
-		// As of a keyboard: the letter follows where nobody took the key.
+		// As a keyboard does: the character follows if no handler took the key.
 		for _, params := range []input.DispatchKeyEventParams{
 			{Type: input.DispatchKeyEventTypeKeyDown, Key: key, Text: key}, {Type: input.DispatchKeyEventTypeKeyUp, Key: key},
 		} {
@@ -206,19 +206,19 @@ func (b *tab) press(keys ...string) {
 	b.ready()
 }
 
-// text is what an element says.
+// text returns the text of an element.
 func (b *tab) text(selector string) string {
 	b.t.Helper()
 	return is[string](b, fmt.Sprintf(`document.querySelector(%q)?.textContent ?? ""`, selector))
 }
 
-// count is how many elements there are.
+// count returns the number of elements that match a selector.
 func (b *tab) count(selector string) int {
 	b.t.Helper()
 	return is[int](b, fmt.Sprintf(`document.querySelectorAll(%q).length`, selector))
 }
 
-// shot keeps a picture of the page below the folder that ADKREPLAY_SHOTS names.
+// shot saves a picture of the page in the folder that ADKREPLAY_SHOTS names.
 func (b *tab) shot(name string) {
 	b.t.Helper()
 	folder := os.Getenv("ADKREPLAY_SHOTS")
@@ -230,7 +230,7 @@ func (b *tab) shot(name string) {
 	require.NoError(b.t, os.WriteFile(filepath.Join(folder, name+".png"), picture, 0o644))
 }
 
-// written writes a page into a file of its own.
+// written writes a page into a new file.
 func written(t *testing.T, p *page.Page) string {
 	t.Helper()
 	var content bytes.Buffer
@@ -245,7 +245,7 @@ func source(name string, content []byte) page.Source {
 	return page.Source{Name: name, Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }}
 }
 
-// decoded is JSON as plain data.
+// decoded decodes JSON as plain data.
 func decoded(t *testing.T, document []byte) (v any) {
 	t.Helper()
 	require.NoError(t, json.Unmarshal(document, &v))

@@ -34,7 +34,7 @@ import (
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
-// allFixtures are the traces of all scenarios.
+// allFixtures returns the traces of all scenarios.
 func allFixtures(t *testing.T) []page.Source {
 	t.Helper()
 	found, err := corpus.Sources(fixtures.Traces)
@@ -59,7 +59,7 @@ func one(t *testing.T, name, hash string) *tab {
 	return opened(t, written(t, &page.Page{Title: name, Sources: []page.Source{source(name, fixture(t, name))}}), hash)
 }
 
-// Every scenario's turn can be looked at, in every way, without a word on the console.
+// Every scenario's turn can be viewed, in every view, without a message on the console.
 func TestEveryScenarioOpens(t *testing.T) {
 	sources := allFixtures(t)
 	b := opened(t, written(t, &page.Page{Title: "all", Sources: sources}), "")
@@ -82,7 +82,7 @@ func TestEveryScenarioOpens(t *testing.T) {
 	}
 }
 
-// heldIn is what the page works out for a crossing, in the form of transcript.State.
+// heldIn computes the page's state at a crossing, in the form of transcript.State.
 const heldIn = `(() => {
 	const trace = app.turn.trace;
 	const context = (view, d) => {
@@ -110,7 +110,7 @@ const heldIn = `(() => {
 	return JSON.stringify(all);
 })()`
 
-// expected is the same of transcript.State.
+// expected returns the same form of a transcript.State.
 func expected(t *testing.T, s *transcript.State) any {
 	t.Helper()
 	document, err := json.Marshal(s)
@@ -141,8 +141,8 @@ func expected(t *testing.T, s *transcript.State) any {
 	return want
 }
 
-// What the page says that the engine held is what the engine's own fold says, at every
-// crossing of every scenario (DET-8).
+// At every crossing of every scenario, the page shows the same state as the engine's own fold
+// (DET-8).
 func TestStateIsTheFolds(t *testing.T) {
 	sources := allFixtures(t)
 	b := opened(t, written(t, &page.Page{Title: "all", Sources: sources}), "")
@@ -158,7 +158,7 @@ func TestStateIsTheFolds(t *testing.T) {
 	}
 }
 
-// The phases of the page are those that show --phases prints.
+// The page has the same phases as show --phases prints.
 func TestPhasesAreThoseInWords(t *testing.T) {
 	sources := allFixtures(t)
 	b := opened(t, written(t, &page.Page{Title: "all", Sources: sources}), "")
@@ -179,7 +179,7 @@ func TestPhasesAreThoseInWords(t *testing.T) {
 	}
 }
 
-// The keys do what the help says.
+// Each key does what the help says.
 func TestKeys(t *testing.T) {
 	b := one(t, "tool-round-trip", "")
 	seq := func() int { return is[int](b, `app.turn.seq`) }
@@ -224,8 +224,8 @@ func TestKeys(t *testing.T) {
 	assert.True(t, is[bool](b, `app.turn.filters.open`))
 }
 
-// In a list of traces the keys lead to what finds one, through the rows and into the one that they are
-// at; the help says those that mean something.
+// In a list of traces, the keys lead to the search box, through the rows, and into the chosen row. The help
+// lists only keys that do something there.
 func TestKeysOfAList(t *testing.T) {
 	sources := allFixtures(t)
 	b := opened(t, written(t, &page.Page{Title: "all", Sources: sources}), "")
@@ -256,7 +256,7 @@ func TestKeysOfAList(t *testing.T) {
 	assert.Equal(t, 2, is[int](b, `app.turn.seq`))
 }
 
-// Failures are found by one key.
+// One key leads to the failures.
 func TestFailures(t *testing.T) {
 	b := one(t, "tool-failure", "")
 	b.press("e")
@@ -264,7 +264,7 @@ func TestFailures(t *testing.T) {
 	assert.Positive(t, b.count(".panel .err"), "its error is shown with its causes")
 }
 
-// An answer that was read as far as somebody wanted has not failed; one that refuses has.
+// An answer that was read only as far as needed has not failed. An answer with a status that refuses has.
 func TestAnswersThatFail(t *testing.T) {
 	request := json.RawMessage(`{"method":"POST","path":"/v1/chat/completions","body":{"model":"small","messages":[{"role":"user","content":"Hi"}]}}`)
 	ask := func(op int, pieces ...string) (all []*adk.Crossing) {
@@ -291,8 +291,8 @@ func TestAnswersThatFail(t *testing.T) {
 	assert.Equal(t, []string{"→ 429", "→ 500, {}"}, is[[]string](b, `[...document.querySelectorAll(".row .answer.bad")].map((e) => e.textContent)`))
 }
 
-// Search finds what a crossing says and what the records say that it speaks of; filters
-// leave out.
+// Search finds the text of a crossing and the text of the records that it refers to. Filters hide
+// rows.
 func TestSearchAndFilters(t *testing.T) {
 	b := one(t, "tool-round-trip", "#1")
 	all := is[int](b, `app.turn.visible.length`)
@@ -315,7 +315,7 @@ func TestSearchAndFilters(t *testing.T) {
 	assert.Zero(t, is[int](b, `app.turn.visible.length`))
 }
 
-// search searches in the page of a turn, and gives the crossings of the rows that are found.
+// search searches in the page of a turn, and returns the crossings of the rows that it finds.
 func (b *tab) search(text string) []int {
 	b.t.Helper()
 	is[bool](b, fmt.Sprintf(`(app.search.focus(), app.search.value = %q, app.search.dispatchEvent(new Event("input")), true)`, text))
@@ -323,8 +323,8 @@ func (b *tab) search(text string) []int {
 	return is[[]int](b, `app.turn.visible.map((row) => row.seq)`)
 }
 
-// What a row shows is found, also where no member of its lines says it so, and an answer that came
-// in pieces as the text that they are together.
+// Search finds what a row shows, even if no member of its lines contains that text, and finds an answer in
+// pieces by the text of all its pieces.
 func TestSearchFindsWhatRowsShow(t *testing.T) {
 	ask := func(path, messages string) string {
 		return `{"method":"POST","path":"` + path + `","body":{"model":"small","messages":[` + messages + `]}}`
@@ -351,7 +351,7 @@ func TestSearchFindsWhatRowsShow(t *testing.T) {
 	}
 }
 
-// A click chooses a row, and a click in the timeline the call that is there.
+// A click chooses a row, and a click in the timeline chooses the call there.
 func TestClicks(t *testing.T) {
 	b := one(t, "tool-round-trip", "")
 	b.do(chromedp.Click(chromedp.Search(`//div[@role="treeitem"][contains(., "tool/weather")]`)))
@@ -371,8 +371,8 @@ func TestClicks(t *testing.T) {
 	b.until(`app.turn.seq === 16`)
 }
 
-// The conversation is that of the ask, with what is new since the ask before, and what was
-// answered.
+// The conversation shows the messages of an ask, which of them are new since the ask before, and the
+// answer.
 func TestConversation(t *testing.T) {
 	b := one(t, "asks-a-model", "#17/conversation")
 	assert.Equal(t, "Asked model.example", b.text(".panel h2"))
@@ -384,7 +384,7 @@ func TestConversation(t *testing.T) {
 	assert.Contains(t, b.text(".reply"), "It is 4 °C and raining in Oslo.")
 }
 
-// recorded is a trace of these crossings.
+// recorded returns a trace with these crossings.
 func recorded(t *testing.T, crossings ...*adk.Crossing) []byte {
 	t.Helper()
 	var content bytes.Buffer
@@ -396,8 +396,8 @@ func recorded(t *testing.T, crossings ...*adk.Crossing) []byte {
 	return content.Bytes()
 }
 
-// askedAgain are asks of three conversations that take turns, with an image that was opened
-// and with what is no JSON or looks like a mark of the format.
+// askedAgain returns asks of three conversations that take turns. They include an image that was opened, a text
+// that is no JSON, and a text that looks like a mark of the format.
 func askedAgain() (all []*adk.Crossing) {
 	image := bytes.Repeat([]byte{0x89, 'P', 'N', 'G'}, 100)
 	all = append(all, &adk.Crossing{Kind: adk.KindOpenMedia, Phase: adk.Begin, Op: 900},
@@ -430,7 +430,7 @@ func askedAgain() (all []*adk.Crossing) {
 	return all
 }
 
-// What asks said again is shown in full, whichever of them is looked at first.
+// Messages that asks repeat are shown in full, whichever ask is looked at first.
 func TestAskedAgain(t *testing.T) {
 	all := askedAgain()
 	content := recorded(t, all...)
@@ -465,8 +465,8 @@ func TestAskedAgain(t *testing.T) {
 	}
 }
 
-// A history that is sent again with each ask is as long as the square of what was said. It
-// is put together of the asks that are looked at, and of no others.
+// A history that every ask sends again grows with the square of what was said. The page puts it together only
+// for the asks that are looked at.
 func TestLongConversation(t *testing.T) {
 	var all []*adk.Crossing
 	var messages []string
@@ -490,14 +490,14 @@ func TestLongConversation(t *testing.T) {
 	assert.Equal(t, 1_500, is[int](b, `momentsOf(app.turn.trace).length`))
 }
 
-// hostile are texts that should do nothing.
+// hostile are texts that must not do anything.
 var hostile = []string{
 	`<script>window.hacked = 1</script>`, `<img src=x onerror="window.hacked = 1">`, `"><svg onload=window.hacked=1>`,
 	`javascript:window.hacked=1`, `</script><script>window.hacked=1</script>`, `<!--<script>`, "a\u202eb\u2066c\u200bd\x00e\u2028f",
 	`https://example.com/`, `__proto__`, `constructor`, `${window.hacked=1}`, strings.Repeat("\u0301", 500), "\xff\xfe",
 }
 
-// hostileTrace says them in every place that takes a text.
+// hostileTrace returns a trace with these texts in every place that takes a text.
 func hostileTrace(t *testing.T) []byte {
 	t.Helper()
 	crossings := []*adk.Crossing{{Kind: adk.KindCall, ID: 1, Seam: adk.Seam{Label: adk.LabelRun}, Text: hostile[0], Texts: hostile[:6]}}
@@ -524,7 +524,7 @@ func hostileTrace(t *testing.T) []byte {
 	return recorded(t, append(crossings, &adk.Crossing{Kind: adk.KindReturn, ID: 1, Outcome: adk.OutcomeOK})...)
 }
 
-// Nothing that a trace, a name or a report says does anything, or looks like what it is not.
+// No text from a trace, a name or a report runs anything, or looks like something else.
 func TestHostileTexts(t *testing.T) {
 	content := hostileTrace(t)
 	p := &page.Page{Title: hostile[0] + hostile[6], Sources: []page.Source{source(hostile[4]+hostile[6], content), source("b", content)}}
@@ -560,7 +560,7 @@ func TestHostileTexts(t *testing.T) {
 	}
 }
 
-// A text of ten megabytes is shown by its beginning; more of it is a click away.
+// Of a text of ten megabytes the page shows the beginning; a click shows more.
 func TestLongText(t *testing.T) {
 	content := recorded(t, &adk.Crossing{Kind: adk.KindCall, ID: 1, Seam: adk.Seam{Label: adk.LabelRun}, Text: strings.Repeat("ten words that say nothing and go on and on ", 10<<20/44)},
 		&adk.Crossing{Kind: adk.KindReturn, ID: 1, Outcome: adk.OutcomeOK})
@@ -572,7 +572,7 @@ func TestLongText(t *testing.T) {
 	assert.Less(t, is[int](b, `document.body.innerText.length`), 20_000)
 }
 
-// Of a large trace only what is in sight is in the document, wherever one is in it.
+// Of a large trace, only the visible rows are in the document, wherever the page is scrolled to.
 func TestLargeTrace(t *testing.T) {
 	for _, shape := range []string{"streams", "nesting", "parallel"} {
 		made, found := large.Named(shape)
@@ -597,7 +597,7 @@ func TestLargeTrace(t *testing.T) {
 	}
 }
 
-// A list of ten thousand traces is a list, of which what is in sight is in the document.
+// Of a list of ten thousand traces, only the visible rows are in the document.
 func TestManyTraces(t *testing.T) {
 	p := &page.Page{Title: "many", MostBytes: 1}
 	for i := range 10_000 {
@@ -611,7 +611,7 @@ func TestManyTraces(t *testing.T) {
 	assert.Contains(t, b.text(".trace-row"), "not in this file")
 }
 
-// What is damaged has a page that says so.
+// The page of a damaged trace says that it is damaged.
 func TestDamaged(t *testing.T) {
 	whole := fixture(t, "hello")
 	half := whole[:bytes.LastIndexByte(whole[:len(whole)/2], '\n')+1]
@@ -630,7 +630,7 @@ func TestDamaged(t *testing.T) {
 	assert.Contains(t, b.text(".panel"), "no crossing")
 }
 
-// Without scripts the page says what it needs, and promises nothing.
+// Without scripts the page says that it needs them, and offers nothing else.
 func TestWithoutScripts(t *testing.T) {
 	file := written(t, &page.Page{Title: "hello", Sources: []page.Source{source("hello.jsonl", fixture(t, "hello"))}})
 	b := raw(t, file)
@@ -641,8 +641,8 @@ func TestWithoutScripts(t *testing.T) {
 	assert.NotContains(t, is[string](b, `document.body.innerText`), "Unpacking")
 }
 
-// A text that is read from right to left leaves an escape in one piece, and the arrow before an
-// answer where it is.
+// Text that is read from right to left does not split an escape, and does not move the arrow before an
+// answer.
 func TestEscapesAmongOtherDirections(t *testing.T) {
 	const hebrew = "שלום\u202eעולם"
 	content := asked(t, []string{`{"method":"POST","path":"/x","body":"` + hebrew + `"}`, `{"data":{"choices":[{"delta":{"content":"` + hebrew + `"}}]}}`})
@@ -665,7 +665,7 @@ func TestEscapesAmongOtherDirections(t *testing.T) {
 	}
 }
 
-// A page whose file was cut short anywhere says so, as soon as there is a script in it.
+// A page whose file was cut short anywhere says so, provided that a script is left in it.
 func TestPageIsCut(t *testing.T) {
 	file := written(t, &page.Page{Title: "cut", Sources: []page.Source{source("hello.jsonl", fixture(t, "hello"))}})
 	whole, err := os.ReadFile(file)
@@ -677,12 +677,12 @@ func TestPageIsCut(t *testing.T) {
 		b.until(`document.querySelector("[role=alert]") !== null`)
 		assert.Contains(t, b.text("#main"), "may have been cut short", behind)
 		b.mu.Lock()
-		b.messages = nil // the console says it too
+		b.messages = nil // the console reports the cut as well
 		b.mu.Unlock()
 	}
 }
 
-// An address that leads nowhere leads to what is nearest.
+// An address that leads nowhere shows the nearest place.
 func TestAddresses(t *testing.T) {
 	b := one(t, "hello", "#99999/nonsense")
 	assert.Equal(t, is[int](b, `app.turn.trace.length`), is[int](b, `app.turn.seq`))
@@ -695,7 +695,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// roles are the names of all that a screen reader is given, by their roles.
+// roles returns the names that a screen reader is given, by role.
 func (b *tab) roles() map[string][]string {
 	b.t.Helper()
 	tree, err := chromedp.Call(b.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
@@ -715,11 +715,11 @@ func (b *tab) roles() map[string][]string {
 	return roles
 }
 
-// All that can be used has a role and a name, and the rows are a tree, to a screen reader.
+// For a screen reader, every control has a role and a name, and the rows are a tree.
 func TestScreenReader(t *testing.T) {
 	b := one(t, "tool-failure", "#1")
 	var roles map[string][]string
-	require.True(t, patience.Until(func() bool { // the rows come as they have room, and to a screen reader behind that
+	require.True(t, patience.Until(func() bool { // the rows are rendered when there is room, and reach a screen reader only after that
 		roles = b.roles()
 		return strings.Contains(strings.Join(roles["treeitem"], "\n"), ", failed: ")
 	}), roles["treeitem"])
@@ -744,7 +744,7 @@ func (b *tab) emulate(width int64, features ...emulation.MediaFeature) {
 	require.NoError(b.t, err)
 }
 
-// Every view has a picture, for those who ask for pictures.
+// Every view has a picture, if pictures are asked for.
 func TestPictures(t *testing.T) {
 	b := opened(t, written(t, &page.Page{Title: "all", Sources: allFixtures(t)}), "")
 	number := is[int](b, `app.numberOf("parallel-tools.jsonl") + 1`)
@@ -762,7 +762,7 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// At 360 pixels nothing sticks out, and everything can be reached.
+// At a width of 360 pixels nothing sticks out, and everything can be reached.
 func TestNarrow(t *testing.T) {
 	b := opened(t, written(t, &page.Page{Title: "all", Sources: allFixtures(t)}), "")
 	b.emulate(360)
@@ -776,7 +776,7 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
-// contrasts are the colours of texts on their grounds that are too near to be read.
+// contrasts finds the texts whose colour is too close to their background to be readable.
 const contrasts = `(() => {
 	const probe = document.createElement("i");
 	document.body.append(probe);
@@ -793,7 +793,7 @@ const contrasts = `(() => {
 	return wrong;
 })()`
 
-// In the light and in the dark every text can be read.
+// Every text is readable in light mode and in dark mode.
 func TestLightAndDark(t *testing.T) {
 	b := one(t, "hello", "")
 	for _, look := range []string{"light", "dark"} {
@@ -805,7 +805,7 @@ func TestLightAndDark(t *testing.T) {
 	assert.NotEqual(t, dark, is[string](b, `getComputedStyle(document.body).backgroundColor`), "one can turn it round")
 }
 
-// The picture has the colours of the page, also where they change while one looks.
+// The picture has the colours of the page, also if they change while it is open.
 func TestPictureTurnsWithTheLights(t *testing.T) {
 	b := one(t, "parallel-tools", "")
 	drawn := func(look string) string {
@@ -818,7 +818,7 @@ func TestPictureTurnsWithTheLights(t *testing.T) {
 	assert.Equal(t, light, drawn("light"))
 }
 
-// Each of many strands has a lane, and that of what is chosen is in sight.
+// Each of many strands has a lane, and the lane of the chosen crossing is visible.
 func TestManyStrands(t *testing.T) {
 	crossings := []*adk.Crossing{{Kind: adk.KindCall, ID: 1, Seam: adk.Seam{Label: adk.LabelRun}}}
 	for i := 1; i <= 50; i++ {
@@ -836,8 +836,8 @@ func TestManyStrands(t *testing.T) {
 	}
 }
 
-// parallelTools are tools that are executed at once, each in a strand of its own, of which the last
-// one that began ends first; the turn's own goroutine goes on with two at once.
+// parallelTools returns a trace of tools that run concurrently, each in its own strand. The last one that begins
+// ends first, and the turn's own goroutine then runs two at the same time.
 func parallelTools(t *testing.T, strands int) []byte {
 	t.Helper()
 	at := 1000
@@ -872,8 +872,8 @@ func parallelTools(t *testing.T, strands int) []byte {
 	return recorded(t, append(all, &adk.Crossing{Kind: adk.KindReturn, ID: 1, Outcome: adk.OutcomeOK})...)
 }
 
-// An event of a tool says of which, as a transcript does, and each row in which strand it is: with
-// several at once what stands above a row is not what it is part of.
+// An event of a tool says which tool it belongs to, as a transcript does, and each row says its strand, because
+// with concurrent tools the row above may belong to another tool.
 func TestParallelTools(t *testing.T) {
 	b := opened(t, written(t, &page.Page{Title: "tools", Sources: []page.Source{source("tools", parallelTools(t, 6))}}), "#20")
 	assert.Contains(t, is[[]string](b, `[...document.querySelectorAll(".summary span")].map((e) => e.textContent)`), "6 strands")
@@ -894,7 +894,7 @@ func TestParallelTools(t *testing.T) {
 	b.shot("many-tools-360")
 }
 
-// On paper there are all rows.
+// A printed page has all rows.
 func TestPrint(t *testing.T) {
 	b := one(t, "tool-round-trip", "#21")
 	paper, err := chromedp.Run(b.ctx, chromedp.PrintToPDF())
@@ -906,8 +906,8 @@ func TestPrint(t *testing.T) {
 	assert.Zero(t, b.count(".paper"))
 }
 
-// The causes of a red corpus stand first, with what differs side by side and links to where
-// it is in the trace.
+// The page of a failed corpus begins with the causes. Each shows the differences side by side, with links to
+// their places in the trace.
 func TestVerified(t *testing.T) {
 	changed := bytes.Replace(fixture(t, "tool-round-trip"), []byte(`"prompt":"You are a helpful assistant."`), []byte(`"prompt":"You are a terse assistant."`), 1)
 	turns := []corpus.Source{{Name: "turns/a.jsonl", Open: source("", changed).Open}, {Name: "turns/b.jsonl", Open: source("", fixture(t, "hello")).Open}}
@@ -927,7 +927,7 @@ func TestVerified(t *testing.T) {
 	assert.Equal(t, 2, b.count(".trace-row"))
 }
 
-// A finding of an exploration leads to the run that shows it, at the crossing.
+// A finding of an exploration links to the crossing that shows it, in the run that it was found in.
 func TestExplored(t *testing.T) {
 	hello, found := scenarios.Named("hello")
 	require.True(t, found)
@@ -962,8 +962,8 @@ func TestExplored(t *testing.T) {
 	assert.Zero(t, b.count(".notice"), "the run is whole")
 }
 
-// A trace of which any line is missing, of three in a plain run, can be looked at: what is
-// left is linked as far as it goes.
+// A trace with a missing line can be viewed, whichever line it is (a plain run tries every third). The remaining
+// lines are linked as far as possible.
 func TestDamagedLines(t *testing.T) {
 	p := &page.Page{Title: "damaged"}
 	for _, name := range []string{"tool-round-trip", "asks-a-model", "gate-approved"} {
@@ -999,7 +999,7 @@ func TestDamagedLines(t *testing.T) {
 	assert.Empty(t, broken)
 }
 
-// asked is a trace of asks: what was asked, and what came in pieces.
+// asked returns a trace of asks: what each asked, and the pieces of its answer.
 func asked(t *testing.T, asks ...[]string) []byte {
 	t.Helper()
 	crossings := []*adk.Crossing{{Kind: adk.KindCall, ID: 1, Seam: adk.Seam{Label: adk.LabelRun}}}
@@ -1013,7 +1013,7 @@ func asked(t *testing.T, asks ...[]string) []byte {
 	return recorded(t, append(crossings, &adk.Crossing{Kind: adk.KindReturn, ID: 1, Outcome: adk.OutcomeOK})...)
 }
 
-// A request says what was new in it since the one before, and what of that is gone.
+// A request shows what is new in it since the one before, and what of that one is missing.
 func TestWhatIsNewInAnAsk(t *testing.T) {
 	message := func(role, text string) string { return fmt.Sprintf(`{"role":%q,"content":%q}`, role, text) }
 	request := func(messages ...string) string {
@@ -1033,7 +1033,7 @@ func TestWhatIsNewInAnAsk(t *testing.T) {
 	assert.Contains(t, b.text(".conversation"), "3 messages of the ask before are gone")
 }
 
-// The panel of a request shows what it says beside its messages: query and headers too.
+// The panel of a request also shows what it contains besides its messages: its query and headers too.
 func TestSettingsOfAnAsk(t *testing.T) {
 	content := asked(t, []string{`{"method":"POST","path":"/v1/chat/completions","query":{"key":"left out","x":"1"},"headers":{"x-trace":"7"},"body":{"model":"small","path":"p","messages":[{"role":"user","content":"Hi"}]}}`})
 	b := opened(t, written(t, &page.Page{Title: "asks", Sources: []page.Source{source("asks", content)}}), "#2")
@@ -1041,8 +1041,8 @@ func TestSettingsOfAnAsk(t *testing.T) {
 	assert.Contains(t, b.text(".ask dl"), "left out")
 }
 
-// A number that a line leaves out because it is 0 is told as that, in the rows, beside them, and in what
-// a check says of it.
+// A number that a line omits because it is 0 is shown as 0: in the rows, in the panel beside them, and in what
+// a check says about it.
 func TestZeroIsShown(t *testing.T) {
 	b := one(t, "iteration-cap", "#14")
 	assert.Contains(t, is[[]string](b, `app.turn.trace.rows.map((row) => textsOf(app.turn.trace, row).join(" "))`), "iterationStart 0")
@@ -1067,7 +1067,7 @@ func TestZeroIsShown(t *testing.T) {
 	assert.Equal(t, "iteration 7 0", b.text(".change"))
 }
 
-// Answers are put together whatever API they are of: the text, the calls, why they end and
+// Answers of every API are put together: their text, their calls, the reason why they end, and
 // what they cost.
 func TestAnswers(t *testing.T) {
 	const want = `["It is cold.",[["weather",{"city":"Oslo"}]],"%s",[12,7]]`
@@ -1115,8 +1115,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// Where a script came into the page all the same, the browser would not run it, nor ask
-// anybody for it.
+// If a script got into the page in spite of everything, the browser would neither run it nor send a
+// request for it.
 func TestPolicyHolds(t *testing.T) {
 	b := one(t, "hello", "")
 	refused := is[bool](b, `(async () => {
@@ -1137,7 +1137,7 @@ func TestPolicyHolds(t *testing.T) {
 	b.messages, b.requests = nil, nil
 }
 
-// Data that has the form of a reference to a record is shown as the data that it is.
+// Data that looks like a reference to a record is shown as data.
 func TestDataIsNoReference(t *testing.T) {
 	message, err := adk.NewMessage(adk.MessageInit{ID: "m", Role: adk.RoleUser, Content: "a secret of somebody else", CreatedAt: time.Unix(0, 0), UpdatedAt: time.Unix(0, 0)})
 	require.NoError(t, err)

@@ -20,7 +20,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// sessionsPage is the page of recorded sessions, of which edit may change files.
+// sessionsPage returns the page of recorded sessions. edit may change their files.
 func sessionsPage(t *testing.T, edit func(name string, content []byte) []byte) (*page.Page, []*sessions.Recording) {
 	t.Helper()
 	found, err := corpus.Sources(fixtures.Sessions)
@@ -41,21 +41,21 @@ func sessionsPage(t *testing.T, edit func(name string, content []byte) []byte) (
 
 func asTheyAre(_ string, content []byte) []byte { return content }
 
-// stepsOf is a journal without its footer, and sealed is one with a footer that fits.
+// stepsOf returns a journal without its footer, and sealed returns one with a footer that fits.
 func stepsOf(journal []byte) []byte { return journal[:bytes.LastIndex(journal, []byte(`{"end":`))] }
 
 func sealed(steps []byte) []byte {
 	return fmt.Appendf(steps, "{\"end\":%d,\"sha256\":\"%x\"}\n", bytes.Count(steps, []byte("\n"))-1, sha256.Sum256(steps))
 }
 
-// sessionIn is the address of the one session of a folder.
+// sessionIn returns the address of the only session of a folder.
 func sessionIn(b *tab, folder string) string {
 	b.t.Helper()
 	return fmt.Sprintf("#s%d", is[int](b, fmt.Sprintf(`app.sessions.find((s) => s.folder.folder.endsWith(%q)).number`, "/"+folder)))
 }
 
-// SES-34: a page with journals lists the sessions, shows of each its deliveries with attempts,
-// leases and outcomes, and leads to their turns and back.
+// SES-34: a page with journals lists the sessions. For each it shows the deliveries with their attempts, leases
+// and outcomes, and links to their turns and back.
 func TestSessions(t *testing.T) {
 	p, recordings := sessionsPage(t, asTheyAre)
 	b := opened(t, written(t, p), "")
@@ -83,7 +83,7 @@ func TestSessions(t *testing.T) {
 	b.ready()
 	assert.Contains(t, b.text(".deliveries .chosen th"), "monday")
 
-	for _, r := range recordings { // what the page tells of each is what show prints
+	for _, r := range recordings { // the page shows the same facts as the command show prints
 		journal, _ := r.Read(trace.Options{})
 		turns := r.Turns(trace.Options{})
 		told := map[string][]string{}
@@ -100,7 +100,7 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// At 360 pixels nothing of a session sticks out.
+// At a width of 360 pixels nothing of a session sticks out.
 func TestSessionsAreNarrow(t *testing.T) {
 	p, _ := sessionsPage(t, asTheyAre)
 	b := opened(t, written(t, p), "")
@@ -117,8 +117,8 @@ func TestSessionsAreNarrow(t *testing.T) {
 	assert.Zero(t, is[int](b, `[...document.querySelectorAll(".trace-row")].filter((e) => [...e.querySelectorAll(".facts, .facts *")].some((part) => part.getBoundingClientRect().right > e.getBoundingClientRect().right || part.getBoundingClientRect().bottom > e.getBoundingClientRect().bottom)).length`))
 }
 
-// SES-34: where sessions part from their journals, the page of verify says it first, and leads to
-// the session, which says it too; a journal that breaks off says so.
+// SES-34: if sessions part from their journals, the page of verify says so first and links to the session, which
+// says so too. A journal that breaks off says that it does.
 func TestSessionsThatPart(t *testing.T) {
 	p, recordings := sessionsPage(t, func(name string, content []byte) []byte {
 		switch {
@@ -150,8 +150,8 @@ func TestSessionsThatPart(t *testing.T) {
 	assert.Contains(t, b.text(".finding"), "were committed")
 }
 
-// What a journal says is shown as the text that it is, and a session of thousands of deliveries
-// shows some of them at once.
+// Text from a journal is shown as text and nothing else, and a session with thousands of deliveries shows
+// only some of them at a time.
 func TestHostileSessions(t *testing.T) {
 	const hostile = `<img src=x onerror=hacked()>\u202e</script>`
 	p, _ := sessionsPage(t, func(name string, content []byte) []byte {
@@ -179,8 +179,8 @@ func TestHostileSessions(t *testing.T) {
 	assert.Equal(t, 600, b.count(".deliveries tbody"))
 }
 
-// SES-32, SES-34: deliveries that another process has accepted, which told nobody, stand under
-// the numbers that all their steps say, and so does one whose id has come again after a purge.
+// SES-32, SES-34: deliveries that another process accepted, without a journal step about it, are listed under the
+// number that all their steps have. So is a delivery whose id came again after a purge.
 func TestDeliveriesWithoutAnAcceptance(t *testing.T) {
 	p, _ := sessionsPage(t, func(name string, content []byte) []byte {
 		if !strings.HasSuffix(name, "notes-grow/host.journal.jsonl") {
@@ -206,8 +206,8 @@ func TestDeliveriesWithoutAnAcceptance(t *testing.T) {
 	assert.Equal(t, one+".2", is[string](b, `document.querySelector(".summary a").hash`))
 }
 
-// SES-3: a value of a session is shown as the JSON that it is, in rows, in full and in the state,
-// and not as a text in which each quote is escaped.
+// SES-3: a value of a session is shown as the JSON that it is, in rows, in full and in the state, and not as
+// a text in which every quote is escaped.
 func TestValuesOfSessions(t *testing.T) {
 	p, _ := sessionsPage(t, asTheyAre)
 	b := opened(t, written(t, p), "")
@@ -225,8 +225,8 @@ func TestValuesOfSessions(t *testing.T) {
 		[{ $json: "[1, 9007199254740993]" }, { $json: "[1,2]" }, { $json: '{"$json":"1"}' }].map((v) => plainView(v).textContent)`))
 }
 
-// SES-32, SES-34: an attempt that a kill broke off leads to what its host has left of the turn, and
-// that back to it.
+// SES-32, SES-34: an attempt that a kill broke off links to what its host left of the turn, and the turn
+// links back to it.
 func TestAttemptsThatBrokeOff(t *testing.T) {
 	p, _ := sessionsPage(t, func(name string, content []byte) []byte {
 		switch {
@@ -251,9 +251,9 @@ func TestAttemptsThatBrokeOff(t *testing.T) {
 	assert.Equal(t, one+".1", is[string](b, `document.querySelector(".summary a").hash`))
 }
 
-// A duration is said in the largest unit of which there is one, as it is rounded: 1 ms are not
-// 1,000 µs. The times of a journal are whole milliseconds, which no sum of nanoseconds since 1970
-// is.
+// A duration is shown in the largest unit of which its rounded value has at least one, so 1 ms is not shown
+// as 1,000 µs. The times of a journal are whole milliseconds, which a floating-point sum of nanoseconds since
+// 1970 is not.
 func TestDurationsInWords(t *testing.T) {
 	p, _ := sessionsPage(t, func(name string, content []byte) []byte {
 		if !strings.HasSuffix(name, "notes-grow/host.journal.jsonl") {

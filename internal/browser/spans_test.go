@@ -14,8 +14,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// What spans tell of a turn can be looked at in every view, with the conversation where they
-// hold it, and without a word on the console where they do not.
+// A turn that was read from spans can be shown in every view, with its conversation if the spans contain it, and
+// without a message on the console if they do not.
 func TestSpansAreLookedAt(t *testing.T) {
 	for _, content := range []bool{true, false} {
 		p := &page.Page{Title: "spans"}

@@ -12,7 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/page"
 )
 
-// rewritten writes another page into the file of one.
+// rewritten overwrites the file of a page with another page.
 func rewritten(t *testing.T, file string, p *page.Page) {
 	t.Helper()
 	var content bytes.Buffer
@@ -22,8 +22,8 @@ func rewritten(t *testing.T, file string, p *page.Page) {
 	require.NoError(t, os.Rename(file+".part", file))
 }
 
-// A page that is written again is loaded again while one works elsewhere, and shows where one was;
-// under one's hands it stays. In the end it stays for good.
+// If a page's file is rewritten while the reader is elsewhere, the page is reloaded and shows the same place. It
+// is not reloaded while in use. After the last version it is never reloaded again.
 func TestWatchedPageIsLoadedAgain(t *testing.T) {
 	watched := func(name string, on bool) *page.Page {
 		return &page.Page{Title: "watched", Watched: on, Sources: []page.Source{source("turn.jsonl", fixture(t, name))}}
@@ -35,7 +35,7 @@ func TestWatchedPageIsLoadedAgain(t *testing.T) {
 	rows := is[int](b, `app.turn.trace.rows.length`)
 
 	rewritten(t, file, watched("tool-round-trip", true))
-	is[bool](b, `(document.hasFocus = () => false, true)`) // one works elsewhere
+	is[bool](b, `(document.hasFocus = () => false, true)`) // the reader works in another window
 	b.until(`globalThis.mark === undefined && typeof app !== "undefined" && app.turn && app.turn.trace.rows.length !== ` + strconv.Itoa(rows))
 	b.ready()
 	assert.Equal(t, []any{7.0, "state", "message", "dark"}, is[[]any](b, `[app.turn.seq, app.turn.tab, app.turn.needle, document.documentElement.dataset.look]`))

@@ -18,7 +18,7 @@ func deep(n int) callers.Place {
 	return deep(n - 1)
 }
 
-// PIP-11: the innermost call comes first, and no more are kept than say where it happened.
+// PIP-11: the innermost call comes first, and only as many calls are kept as it takes to say where it happened.
 func TestPlace(t *testing.T) {
 	first := func(p callers.Place) string {
 		line, _, _ := strings.Cut(string(p.Text()), "\n")
@@ -38,7 +38,7 @@ type (
 
 func (theirs) staged() {}
 
-// PIP-11: where a panic happened that was made on purpose is asked by nobody.
+// PIP-11: for a panic that was made on purpose, no place is looked up.
 func TestOfPanic(t *testing.T) {
 	assert.Empty(t, callers.OfPanic(staged{}, 0))
 	assert.NotEmpty(t, callers.OfPanic(theirs{}, 0))
@@ -49,7 +49,7 @@ func TestOfPanic(t *testing.T) {
 
 func line(skip int) uintptr { return callers.Line(skip) }
 
-// A line is the first of the calls that a place has, from wherever it is counted.
+// Line returns the first of the calls of a place, wherever they were taken from.
 func TestLine(t *testing.T) {
 	for skip := range 2 {
 		place := callers.Place{line(skip)}

@@ -9,8 +9,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 )
 
-// BenchmarkManyOpen links runs of which one call has all of its executions open at once, and
-// of which no event says which it is of: twice as many take twice as long.
+// BenchmarkManyOpen links runs in which one call has all its executions open at the same time, and no event
+// says which execution it belongs to. Twice as many should take twice as long.
 func BenchmarkManyOpen(b *testing.B) {
 	tool := tracetest.ATool("w", "x", false, tracetest.Weatherless)
 	for _, n := range []int{20_000, 40_000, 80_000} {

@@ -14,9 +14,9 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Whether a call is of a seam that is chosen, or of what such a seam brings, is
-// one answer, whether it is asked of one call or of all; and of all each is looked at once,
-// also where they are nested within one another.
+// Choice.Takes and Call.IsUnder give the same answer to whether a call belongs to a chosen seam, or lies below
+// one. For a whole tree, Choice looks at each seam only once, even if chosen calls
+// are nested.
 func TestChoice(t *testing.T) {
 	for _, name := range []string{"nesting", "parallel", "history"} {
 		shape, ok := large.Named(name)
@@ -41,8 +41,8 @@ func TestChoice(t *testing.T) {
 	}
 }
 
-// The executor of a dispatch that user code calls is that code's and no seam of its own: of
-// those of an agent with helpers, only the agent's own is one.
+// If user code calls a dispatch, the executor of that dispatch belongs to the user code, and is not a seam that can
+// be chosen. Of an agent with helpers, only the agent's own executor is such a seam.
 func TestExecutorsOfCalledDispatchesAreNotChosen(t *testing.T) {
 	data, err := fixtures.Traces.ReadFile("sub-agents.jsonl")
 	require.NoError(t, err)

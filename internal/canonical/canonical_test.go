@@ -20,7 +20,7 @@ import (
 //go:embed testdata/vectors.json
 var vectors []byte
 
-// TOL-4: the texts that an ECMAScript engine writes.
+// TOL-4: these are the texts that an ECMAScript engine writes.
 func TestVectors(t *testing.T) {
 	var pairs []struct{ Input, Want string }
 	require.NoError(t, json.Unmarshal(vectors, &pairs))
@@ -41,8 +41,8 @@ func text(t *testing.T, v any) string {
 	return string(got)
 }
 
-// Whatever the byte, wherever it stands, a text is plain if nothing had to be
-// escaped or replaced.
+// A text is plain if nothing in it has to be escaped or replaced, whatever its bytes are and wherever they
+// stand.
 func TestIsPlain(t *testing.T) {
 	for _, length := range []int{1, 7, 8, 9, 16, 21} {
 		for place := range length {
@@ -57,8 +57,8 @@ func TestIsPlain(t *testing.T) {
 	assert.True(t, IsPlain(""))
 }
 
-// TOL-4: whatever the byte, wherever it stands in a text, it is written as JSON has it, and
-// nothing else of the text changes.
+// TOL-4: any byte, wherever it stands in a text, is written as JSON requires, and the rest of the text
+// does not change.
 func TestAppendStringAnywhere(t *testing.T) {
 	const rest = "a text, and a \n line"
 	for b := range 256 {
@@ -73,7 +73,7 @@ func TestAppendStringAnywhere(t *testing.T) {
 	}
 }
 
-// TOL-4: what JSON has no number for is null.
+// TOL-4: a number that JSON cannot represent is written as null.
 func TestNumbersOutsideJSON(t *testing.T) {
 	assert.Equal(t, "[null,null,null]", text(t, []any{math.NaN(), math.Inf(1), math.Inf(-1)}))
 	assert.Equal(t, "null", text(t, json.Number("1e999")))
@@ -140,7 +140,7 @@ func TestParseObject(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, cmp.Diff(map[string]any{"a": []any{1.0, 0.0, map[string]any{"b": nil}}}, got))
 
-	// TOL-4: everything that is not one object.
+	// TOL-4: everything else than a single object is refused.
 	for _, text := range []string{``, `null`, `[]`, `1`, `"{}"`, `true`, `{} {}`, `{}x`, `{"a":}`, `{a:1}`} {
 		_, err := ParseObject([]byte(text))
 		assert.Error(t, err, text)
@@ -176,7 +176,7 @@ func jsonData() *rapid.Generator[any] {
 	return level
 }
 
-// TOL-4: normalising changes no text, and reading the text back gives it again.
+// TOL-4: normalizing changes no text, and reading the text again gives the same value.
 func TestNormalizeIsWhatTheTextSays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := jsonData().Draw(t, "v")
@@ -194,7 +194,7 @@ func TestNormalizeIsWhatTheTextSays(t *testing.T) {
 	})
 }
 
-// The common path is for every call of every tool: it must not reflect.
+// The common path is used for every call of every tool, so it must not use reflection.
 func BenchmarkChecksum(b *testing.B) {
 	args := map[string]any{"query": "weather in Vienna", "limit": 5.0, "deep": map[string]any{"a": []any{"x", 1.5}}}
 	b.ReportAllocs()

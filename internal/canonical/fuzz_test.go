@@ -9,8 +9,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/canonical"
 )
 
-// FuzzParseObject reads any text: what it takes is an object that is the same when it is
-// written canonically and read.
+// FuzzParseObject parses any text. An object that it accepts is the same after it is written
+// canonically and read again.
 func FuzzParseObject(f *testing.F) {
 	for _, text := range []string{`{}`, `{"a":[1,-0,1e21,1e-7,"\u00e9\ud83d\ude00",null,true,{"b":{}}]}`, `{"a":1,"a":2}`, `[]`, `{"a":"\ud800"}`, `{"\u0000":9007199254740993}`} {
 		f.Add([]byte(text))

@@ -9,8 +9,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/canonical"
 )
 
-// DET-8: an object has its fields in the order of the calls, texts and numbers as
-// canonical texts have them, and nothing for an empty text.
+// DET-8: an object has its fields in the order of the calls, with texts and numbers in canonical form, and
+// without the fields whose text is empty.
 func TestObjectWriter(t *testing.T) {
 	o := canonical.Open([]byte("x"))
 	o.Text("b", "<é>\n")
@@ -30,7 +30,7 @@ type word string
 
 func (w word) AppendJSON(dst []byte) []byte { return canonical.AppendString(dst, string(w)) }
 
-// DET-8: a list is what its entries append, in order.
+// DET-8: a list consists of what its entries append, in order.
 func TestAppendList(t *testing.T) {
 	for want, list := range map[string][]word{"x[]": nil, `x["a"]`: {"a"}, `x["a","b"]`: {"a", "b"}} {
 		assert.Equal(t, want, string(canonical.AppendList([]byte("x"), list)))

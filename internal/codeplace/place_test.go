@@ -28,8 +28,8 @@ func (*seeker) Park(int, func() bool)              {}
 func (*seeker) Resume(int)                         {}
 func (s *seeker) Tell(x *adk.Crossing)             { s.seen[x.Kind] = codeplace.Here(1).User().String() }
 
-// An operation is told with the line of user code that made it, also in a helper and in a
-// strand; what the engine does by itself is not somebody's further up.
+// The place of an operation is the line of user code that made it, also in a helper and in a strand. For what
+// the engine does by itself there is no place; a caller further up does not count.
 func TestUser(t *testing.T) {
 	s := &seeker{seen: map[adk.Kind]string{}}
 	config := adk.Config{Probe: s, Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -58,7 +58,7 @@ func helper(dc *adk.DispatchContext) {
 	dc.Now() // in a helper
 }
 
-// run runs a turn of a config, whose storage is not asked for anything.
+// run runs a turn of a config with a storage that does nothing.
 func run(t *testing.T, config adk.Config) {
 	t.Helper()
 	config.Storage = fakes.NoOpStorage()
@@ -67,7 +67,7 @@ func run(t *testing.T, config adk.Config) {
 	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "You are a test."}))
 }
 
-// lineOf is the line that a place names, of a file of our module.
+// lineOf returns the line of source that a place in this module refers to.
 func lineOf(t *testing.T, place string) string {
 	t.Helper()
 	file, rest, _ := strings.Cut(place, ":")
@@ -79,8 +79,8 @@ func lineOf(t *testing.T, place string) string {
 	return strings.Split(string(text), "\n")[n-1]
 }
 
-// A function is told by where it begins, from the root of the module; a method by its
-// method, and what is none by nothing.
+// The place of a function is where it begins, relative to the module's root. The place of a method is its
+// name. A value that is no function has no place.
 func TestOfFunc(t *testing.T) {
 	assert.Regexp(t, `^internal/codeplace/place_test\.go:\d+ \(codeplace_test\.helper\)$`, codeplace.OfFunc(helper).String())
 	assert.Equal(t, "codeplace_test.(*seeker).Observe", codeplace.OfFunc((&seeker{}).Observe).String())
@@ -94,7 +94,7 @@ func TestOfFunc(t *testing.T) {
 	assert.Empty(t, codeplace.OfFunc(adk.NewRunner).String(), "nobody mends an agent in the engine")
 }
 
-// Whatever words stand before a place, it is read as it was said.
+// A place is parsed correctly, whatever words come before it.
 func TestParse(t *testing.T) {
 	place := codeplace.Place{File: "agent/tool.go", Line: 12, Func: "agent.Tool"}
 	for _, text := range []string{place.String(), place.After(), place.AskedAt(), place.HandedIn(), place.MadeIn(), place.Deadline(), place.Cancelled()} {
@@ -109,7 +109,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// What a library puts together is the program's where it called for that; code of ours is none.
+// The place of what a library constructs is the caller's line in the program, and not in this module's own code.
 func TestOfCaller(t *testing.T) {
 	model, err := chat.New(chat.Options{Model: "m"})
 	require.NoError(t, err)
@@ -132,12 +132,12 @@ func TestOfCaller(t *testing.T) {
 	assert.Empty(t, codeplace.Place{}.MadeIn())
 }
 
-// A loop over an iterator is run by a closure of the iterator's package, which bears the name
-// of the function that it was put into: it is none of its lines.
+// The body of a range loop over an iterator is called by a closure of the iterator's package, which bears the name
+// of the function it was inlined into. It does not count as a line of that function.
 func TestLoopsOverIterators(t *testing.T) {
 	var places []codeplace.Place
 	all := []iter.Seq[int]{slices.Values([]int{1}), slices.Values([]int{2})}
-	for i := range all { // so that the compiler does not put the closure in the place of its call
+	for i := range all { // keeps the compiler from inlining the closure
 		for range all[i] {
 			places = codeplace.Here(0).Users()
 		}

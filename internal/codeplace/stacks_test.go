@@ -12,7 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/codeplace"
 )
 
-// walker notes the stacks of all that user code asks the time for.
+// walker notes the stack of each call of Now in user code.
 type walker struct {
 	stacks  codeplace.Stacks
 	numbers []int32
@@ -28,9 +28,9 @@ func (w *walker) Tell(x *adk.Crossing) {
 	}
 }
 
-// Each stack is kept once, whatever came between, and ends at the nearest seam call: what a
-// loop does has one, and each names its own line. One of a goroutine that user code has
-// begun goes as far as that does.
+// Each stack is stored once, whatever came in between, and ends at the nearest seam call. So a loop has one stack
+// for each line, and each line has its own. The stack of a goroutine that user code started ends where that
+// goroutine begins.
 func TestStacksAreKeptOnceUpToTheirSeamCall(t *testing.T) {
 	w := &walker{}
 	run(t, adk.Config{Probe: w, Executor: adk.Executor{Name: "model", Run: func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {

@@ -1,6 +1,6 @@
-// Package collecting holds spans to what those who collect them understand: a receiver of OTLP
-// that is asked over loopback, and the library by which collectors read its JSON. It is a module
-// of its own, since these bring gRPC and protocol buffers.
+// Package collecting tests that collectors understand the exported spans: with an OTLP receiver on
+// loopback, and with the library by which collectors read OTLP's JSON. It is a module of its own, since
+// these need gRPC and protocol buffers.
 package collecting
 
 import (
@@ -38,7 +38,7 @@ import (
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
-// received is what a test looks at of a span.
+// received is the part of a span that a test looks at.
 type received struct {
 	name, parent string
 	begin, end   uint64
@@ -47,7 +47,7 @@ type received struct {
 	events       []string
 }
 
-// receiver takes what is exported to it.
+// receiver keeps what is exported to it.
 type receiver struct {
 	mu      sync.Mutex
 	asked   []*collector.ExportTraceServiceRequest
@@ -55,7 +55,7 @@ type receiver struct {
 	refused []error
 }
 
-// ServeHTTP takes one request.
+// ServeHTTP accepts one export request.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(req.Body)
 	r.mu.Lock()
@@ -78,7 +78,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// names are those of the spans that were taken, by their ids.
+// names returns the names of the received spans, by their ids.
 func (r *receiver) names() map[string]string {
 	names := map[string]string{}
 	for _, asked := range r.asked {
@@ -89,7 +89,7 @@ func (r *receiver) names() map[string]string {
 	return names
 }
 
-// events are the log records that were taken, each with the name of the span that it is in.
+// events returns the received log records, each with the name of the span that it belongs to.
 func (r *receiver) events() (all []received) {
 	names := r.names()
 	for _, logged := range r.logged {
@@ -101,7 +101,7 @@ func (r *receiver) events() (all []received) {
 	return all
 }
 
-// spans are those that were taken, in the order in which they ended.
+// spans returns the received spans in the order in which they ended.
 func (r *receiver) spans() (all []received) {
 	names := r.names()
 	for _, asked := range r.asked {
@@ -145,7 +145,7 @@ func scenario(t *testing.T, name string) scenarios.Scenario {
 	return s
 }
 
-// recorded is a turn whose spans a receiver was told, and its trace.
+// recorded runs a turn whose spans are exported to r, and returns its trace.
 func recorded(t *testing.T, name string, r *receiver) []byte {
 	server := httptest.NewServer(r)
 	defer server.Close()
@@ -164,8 +164,8 @@ func recorded(t *testing.T, name string, r *receiver) []byte {
 	return written.Bytes()
 }
 
-// What is exported of a trace as JSON is read as OTLP, spans and log records, and says what a
-// receiver was told while the turn ran.
+// The JSON that is exported from a trace can be read as OTLP, spans and log records, and says the same as
+// the receiver got while the turn ran.
 func TestReceivers(t *testing.T) {
 	for _, name := range []string{"asks-a-model", "asks-again", "sub-agents-side-by-side", "tool-failure", "abort-from-outside", "gate-denied", "parallel-tools"} {
 		t.Run(name, func(t *testing.T) {
@@ -189,7 +189,7 @@ func TestReceivers(t *testing.T) {
 			}
 			assert.Equal(t, sorted(live.events()), sorted(told.events()))
 
-			// And what the library writes is read here as it was.
+			// What the library writes is read here as the same spans.
 			again, err := (&ptrace.JSONMarshaler{}).MarshalTraces(read)
 			require.NoError(t, err)
 			back, err := otlp.Read(bytes.NewReader(again))
@@ -212,7 +212,7 @@ func inProtocol(t *testing.T, traces ptrace.Traces) *collector.ExportTraceServic
 	return &asked
 }
 
-// logsInProtocol is a document of log records, as the library of collectors reads it.
+// logsInProtocol reads a document of log records as the library of collectors reads it.
 func logsInProtocol(t *testing.T, document []byte, records int) *logscollector.ExportLogsServiceRequest {
 	read, err := (&plog.JSONUnmarshaler{}).UnmarshalLogs(document)
 	require.NoError(t, err)

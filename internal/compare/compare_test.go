@@ -17,8 +17,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// Whose a crossing is and when it was is compared as its fields are, and each under
-// its own name.
+// The call, strand, operation, time and kind of a crossing are compared like its fields, each under its
+// own name.
 func TestCompareWhoseItIs(t *testing.T) {
 	known, err := wire.NewSentinels(nil, nil)
 	require.NoError(t, err)
@@ -42,8 +42,8 @@ func TestCompareWhoseItIs(t *testing.T) {
 	}
 }
 
-// Two errors of one text are two errors where one has a code, wraps another, or came
-// of a panic: code that asks for them tells them apart.
+// Two errors with the same text are different if one has a code, wraps another error, or came from a
+// panic, because code that inspects them can tell them apart.
 func TestCompareErrorsByWhatTheyAre(t *testing.T) {
 	known, err := wire.NewSentinels(nil, nil)
 	require.NoError(t, err)
@@ -59,8 +59,8 @@ func TestCompareErrorsByWhatTheyAre(t *testing.T) {
 	}
 }
 
-// A field says where its like is in other crossings: of any record but a tool, which its
-// name tells, and of any element of a list. The numbers of a list stand in the path alone.
+// Anywhere returns the path without what differs between crossings: without the ids of records, except a tool's
+// name, and without the indexes of lists.
 func TestFieldsAnywhere(t *testing.T) {
 	message := func(id, text string) adk.Record {
 		at := time.Unix(1, 0)
@@ -92,7 +92,7 @@ func TestFieldsAnywhere(t *testing.T) {
 	}
 }
 
-// What is decoded once is what the texts of a field are the JSON of.
+// The trees that a field stores are the same as decoding the JSON texts of the field gives.
 func TestTreesOfAField(t *testing.T) {
 	for _, f := range JSONDiff("f", `{"a":1,"b":[1],"c":null,"d":"x"}`, `{"a":1.0,"b":[1,2],"d":"y","e":{"g":true}}`) {
 		want, got, ok := f.Trees()
@@ -103,8 +103,8 @@ func TestTreesOfAField(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// What a request over HTTP says is told as members of its body, also where the trace holds
-// the body as a text or as bytes; what differs in the bytes alone is told of these.
+// The body of an HTTP request is compared member by member, even if the trace holds it as a text or as bytes. If
+// only the bytes differ, the difference is reported of the bytes.
 func TestBodiesAreRead(t *testing.T) {
 	request := func(member, body string) string {
 		return `{"method":"POST","path":"/","` + member + `":` + body + `}`
@@ -130,7 +130,7 @@ func TestBodiesAreRead(t *testing.T) {
 	}
 }
 
-// The member that differs is named to its end, on as many lines as that takes.
+// The name of a member that differs is never cut; it takes as many lines as it needs.
 func TestLongMemberIsNamedWhole(t *testing.T) {
 	d := FieldDiff{Field: "request.body.tools[0].function.parameters.properties.days.maximum", Want: "7", Got: "14"}
 	assert.Equal(t, []string{d.Field + ":", "    expected 7", "    got      14"}, d.Lines(70))
@@ -143,7 +143,7 @@ func TestLongMemberIsNamedWhole(t *testing.T) {
 	}
 }
 
-// Elements that stand in another order are told as moved, and not as each another one.
+// Elements in another order are reported as moved, and not each as different.
 func TestMovedElements(t *testing.T) {
 	for _, c := range []struct{ want, got, line string }{
 		{`{"m":[{"a":1},{"b":2},{"c":3}]}`, `{"m":[{"a":1},{"c":3},{"b":2}]}`, "body.m[1]: moved from [2], [2] from [1]"},
@@ -160,8 +160,8 @@ func TestMovedElements(t *testing.T) {
 	}
 }
 
-// A value takes a second line where it has the words for it, and none that is longer than it
-// may be.
+// A value that consists of words takes a second line if it needs one. No line is longer than
+// allowed.
 func TestValuesTakeTwoLines(t *testing.T) {
 	words := strings.Repeat("word ", 13) + "last"
 	lines := FieldDiff{Field: "text", Want: QuotedJSON(words), Got: QuotedJSON("short")}.Lines(60)
@@ -171,7 +171,7 @@ func TestValuesTakeTwoLines(t *testing.T) {
 	}
 }
 
-// Where one text is the beginning of the other, what is shown of both looks alike: it is said.
+// If one text is the beginning of the other, both look the same where they are cut, so their lengths are shown.
 func TestTruncatedTextsSayHowLongTheyAre(t *testing.T) {
 	whole := strings.Repeat("Whales are large and live in the sea. ", 20)
 	lines := func(want, got string) string {
@@ -183,16 +183,16 @@ func TestTruncatedTextsSayHowLongTheyAre(t *testing.T) {
 	assert.NotContains(t, lines(whole, strings.Replace(whole, "large", "small", 1)+"and more"), "characters", "they differ where it is shown")
 }
 
-// An error is cut as the text that it is, and not as the JSON that a trace writes of it: the
-// cause of a change is told in its words.
+// An error is cut as plain text, and not as the JSON that a trace writes for it, so that the cause of a change
+// appears in the error's own words.
 func TestCutOfAnError(t *testing.T) {
 	was, now := FieldDiff{Field: "err", Of: adk.FieldErr, Want: `{"text":"503 from the service"}`}.Cut()
 	assert.Equal(t, `"503 from the service"`, was)
 	assert.Empty(t, now)
 }
 
-// What is gone and what is new in one place are one; where more is, nobody can say what took
-// the place of what.
+// A removed field and an added field of the same name are one change. If there are more of either, it is unknown
+// which one replaced which.
 func TestReplaced(t *testing.T) {
 	gone, come := FieldDiff{Field: "tool", Want: `"a"`}, FieldDiff{Field: "tool", Got: `"b"`}
 	both, other := FieldDiff{Field: "tool", Want: `"a"`, Got: `"b"`}, FieldDiff{Field: "prompt", Want: `"p"`}
@@ -209,8 +209,8 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
-// A server on the machine itself has another port each time; an address elsewhere, and whatever
-// else differs, is no matter of the system's.
+// A server on this machine has another port in each run, so a difference in such ports alone is the system's choice.
+// A difference in an address elsewhere, or in anything else, is not.
 func TestDifferInPorts(t *testing.T) {
 	of := func(texts ...string) (fields []FieldDiff) {
 		for i := 0; i < len(texts); i += 2 {
@@ -234,7 +234,7 @@ func TestDifferInPorts(t *testing.T) {
 	}
 }
 
-// What is the one member of an object that is new differs as it does where others were there.
+// A new member differs in the same way if it is the only member of a new object, or is added to an object.
 func TestFieldsThatAreAlike(t *testing.T) {
 	diff := func(field, want, got string) []FieldDiff { return []FieldDiff{{Field: field, Want: want, Got: got}} }
 	header := diff("request.headers.x-client", "", `"travel/2"`)
@@ -247,8 +247,8 @@ func TestFieldsThatAreAlike(t *testing.T) {
 	assert.False(t, AreAlike(nil, nil), "that nothing differs is nothing alike")
 }
 
-// A number is as good as another one. A placeholder is none but for its number, and where it stands
-// for a number, code that is handed that anew has 0.
+// Numbers in a text may differ in their values. Placeholders may differ only in their numbers. Where a placeholder
+// stands for a number, code that gets the value from the trace has 0.
 func TestDifferInNumbers(t *testing.T) {
 	for _, c := range []struct {
 		want, got string
@@ -268,7 +268,7 @@ func TestDifferInNumbers(t *testing.T) {
 	assert.False(t, DifferInNumbers(nil))
 }
 
-// A number that a trace leaves out is told as 0 where that is a value, and else as nothing.
+// A number that a trace omits is shown as 0 if 0 is a value of that field, and as nothing otherwise.
 func TestZeroIsAValue(t *testing.T) {
 	for want, pair := range map[string][2]adk.Crossing{
 		"iteration: expected 7, got 0":         {{Kind: adk.KindIterationStart, N: 7}, {Kind: adk.KindIterationStart}},
@@ -284,8 +284,8 @@ func TestZeroIsAValue(t *testing.T) {
 	}
 }
 
-// Numbers are compared by their decimals, also where a float has no such number; how one is
-// written is no difference, but that of whole numbers and others.
+// Numbers are compared by their decimal digits, even if a float64 cannot represent them. Their spelling makes no
+// difference, except between whole numbers and others.
 func TestNumbersAreExact(t *testing.T) {
 	for pair, lines := range map[[2]string][]string{
 		{`{"id":18446744073709551615,"n":1}`, `{"id":18446744073709551614,"n":2}`}: {"request.id: expected 18446744073709551615, got 18446744073709551614", "request.n: expected 1, got 2"},

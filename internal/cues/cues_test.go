@@ -9,8 +9,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/cues"
 )
 
-// What is left out of a script is played by nobody, and what stands behind it moves up;
-// other scripts, and runs that nobody looks at, play all.
+// An iteration that is left out of a script is not played, and the later ones move up. Other scripts, and
+// runs without a prompter, play every iteration.
 func TestPlayed(t *testing.T) {
 	cut := cues.Cut{}
 	cut.Leave("model", 2)

@@ -12,7 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 )
 
-// The gist of a crossing has the names that stand in the code, and none of its data.
+// The gist of a crossing contains the names that appear in the code, and none of its data.
 func TestGist(t *testing.T) {
 	executor := adk.Seam{Label: adk.LabelExecutor, Name: "model", Iteration: 3}
 	for want, x := range map[string]*adk.Crossing{
@@ -40,7 +40,7 @@ func TestGist(t *testing.T) {
 	}
 }
 
-// What somebody wrote for a crossing to say tells it apart.
+// Authored returns the words that somebody wrote for a crossing, which tell it from other crossings.
 func TestAuthored(t *testing.T) {
 	log := adk.LogEvent{Level: adk.LevelInfo, Kind: "progress", Message: "looking"}
 	for want, x := range map[string]*adk.Crossing{
@@ -57,7 +57,7 @@ func TestAuthored(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// A crossing of any run has a gist, and no id or text of the run is in it.
+// Every crossing of any run has a gist, which contains no id or text of the run.
 func TestGistOfAnyCrossing(t *testing.T) {
 	for _, f := range tracetest.AllFixtures(t) {
 		fold := state.New()

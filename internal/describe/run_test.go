@@ -11,8 +11,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 )
 
-// A line of a run is the same whichever is asked for first, and that of a namer that
-// has passed all before it.
+// The text of a line is the same whichever line is asked for first, and the same as from a namer that has
+// been given all crossings before it.
 func TestLinesOfARun(t *testing.T) {
 	for _, f := range tracetest.AllFixtures(t) {
 		run := describe.Of(calls.Of(f.Trace))

@@ -26,7 +26,7 @@ func ofLists(before sum, lists [][]sum, behind sum) sum {
 	return all.End(behind)
 }
 
-// some are so many digests, others for each number.
+// some returns n digests, which differ for each number.
 func some(n, number int) []sum {
 	list := make([]sum, n)
 	for i := range list {
@@ -35,7 +35,7 @@ func some(n, number int) []sum {
 	return list
 }
 
-// DET-8: what moves from one list to the next is seen, however many there are.
+// DET-8: moving an element from one list to the next changes the digest, however many elements there are.
 func TestLists(t *testing.T) {
 	a, b := sum{1}, sum{2}
 	states := map[sum]string{}
@@ -51,8 +51,8 @@ func TestLists(t *testing.T) {
 	assert.NotEqual(t, ofLists(a, nil, b), ofLists(b, nil, a))
 }
 
-// DET-8: a list that came later changes nothing as long as it is empty, and once it is not
-// it is like no other, in each of the three ways to add it.
+// DET-8: a list that was added in a later release does not change the digest while it is empty. Once it has an
+// element, the digest differs from all others, in each of the three ways to add a list.
 func TestMarkedLists(t *testing.T) {
 	before, behind := sum{1}, sum{2}
 	adds := map[string]func(all digest.Lists[sum], mark sum, n int){
@@ -87,9 +87,9 @@ func TestMarkedLists(t *testing.T) {
 	assert.Len(t, told, 5, "the ways differ")
 }
 
-// DET-8: what a state is told by is the same on every machine and in every release: the
-// traces that were ever written say so. Blocks are summed one after the other; what is
-// behind the last whole one stands there as it is. It was one hash over all before.
+// DET-8: the digest of a state is the same on every machine and in every release, as the traces that exist
+// require. Whole blocks are hashed one after the other, and the elements after the last whole block are
+// included as they are. The former digest is a single hash over everything.
 func TestListsByHand(t *testing.T) {
 	for _, lengths := range [][]int{{}, {0, 0}, {1, 2}, {63}, {64}, {65}, {127, 128, 129}, {0, 1000, 0, 3, 256}} {
 		before, behind := digest.Of([]byte("prompt")), digest.Of([]byte("stash"))
@@ -117,12 +117,12 @@ func TestListsByHand(t *testing.T) {
 	}
 }
 
-// carried is a set whose digest is carried on, beside what it holds.
+// carried is a set whose digest is updated incrementally.
 type carried struct {
 	set   ordered.Set[int, int]
 	chain digest.Chain[sum]
 	keys  []int
-	asked int // values whose digest was asked for
+	asked int // number of values whose digest was computed
 }
 
 func (c *carried) digest() sum {
@@ -137,7 +137,7 @@ func (c *carried) copied() *carried {
 	return other
 }
 
-// anew is the digest of what the set holds, worked out of nothing but that.
+// anew computes the digest from the content of the set alone.
 func (c *carried) anew() sum {
 	var list []sum
 	for value := range c.set.Values() {
@@ -146,8 +146,8 @@ func (c *carried) anew() sum {
 	return ofLists(sum{}, [][]sum{list}, sum{})
 }
 
-// DET-8, DSP-9: the digest of a set is that of what it holds, whatever was added, replaced
-// and removed since it was asked for, in it and in what it was copied from and to.
+// DET-8, DSP-9: the incremental digest of a set equals the digest of its content, whatever was added, replaced or
+// removed since it was last computed, in the set and in its copies.
 func TestChainIsItsList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := []*carried{{}}
@@ -180,9 +180,9 @@ func TestChainIsItsList(t *testing.T) {
 	})
 }
 
-// DET-8: a list that grows costs what is new, whatever it holds: asked for after each of
-// twice as many records, the digests of twice as many are hashed. An edit costs what lies
-// behind it, and a copy begins with what is known.
+// DET-8: updating the digest of a growing list costs only what is new: with twice as many records, and a digest
+// after each, twice as many digests are hashed. An edit costs what comes after it, and a copy
+// starts with what is already known.
 func TestChainIsCarriedOn(t *testing.T) {
 	grown := func(n int) *carried {
 		c := &carried{}
@@ -208,8 +208,8 @@ func TestChainIsCarriedOn(t *testing.T) {
 	assert.Less(t, asked(c.copied()), digest.Block)
 }
 
-// DET-8: the state of a turn is told after every crossing of it: what it is made of stays
-// where it was made.
+// DET-8: the digest of a turn's state is computed after every crossing, so computing it allocates
+// nothing.
 func TestListsAllocateNothing(t *testing.T) {
 	var c carried
 	for i := range 1000 {

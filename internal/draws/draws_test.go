@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawn is what three checks draw.
+// drawn returns the first three values that a check draws.
 func drawn(test *testing.T) (all []uint32) {
 	rapid.Check(test, func(t *rapid.T) {
 		if one := rapid.Uint32().Draw(t, "one"); len(all) < 3 {
@@ -21,7 +21,7 @@ func drawn(test *testing.T) (all []uint32) {
 	return all
 }
 
-// Every test, and every run of it, draws the same.
+// Every test draws the same values in every run.
 func TestDraws(t *testing.T) {
 	if flag.Lookup("rapid.seed").Value.String() != usual[0].value {
 		t.Skip("new draws were asked for")
@@ -30,7 +30,7 @@ func TestDraws(t *testing.T) {
 	assert.Equal(t, drawn(t), drawn(t))
 }
 
-// Whoever asks for new draws gets them, by the variable and by the flag.
+// The environment variable and the flag both give new draws.
 func TestNewDraws(t *testing.T) {
 	binary, err := os.Executable()
 	require.NoError(t, err)
@@ -43,8 +43,8 @@ func TestNewDraws(t *testing.T) {
 	}
 }
 
-// A search draws as often as it says, also where little is to be done, and what comes behind
-// it does not; where more is drawn anyway it leaves that.
+// Checks makes a search draw the given number of times, even in a quick run. The returned function restores the
+// number. If more draws are set already, Checks leaves that.
 func TestChecks(t *testing.T) {
 	count := func() (n int) {
 		rapid.Check(t, func(*rapid.T) { n++ })

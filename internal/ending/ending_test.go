@@ -18,7 +18,7 @@ func begun() *ending.Context {
 	return c
 }
 
-// What is derived has ended when End returns, by the Err and the cause that were chosen.
+// When End returns, derived contexts have ended too, with the given error and cause.
 func TestWhatIsDerivedEndsInTheStep(t *testing.T) {
 	c := begun()
 	derived, cancel := context.WithCancel(c)
@@ -41,8 +41,8 @@ func TestWithoutACause(t *testing.T) {
 	assert.Equal(t, context.Canceled, context.Cause(c))
 }
 
-// Those that follow do so in order; one that was stopped does not, and one that comes late
-// does at once.
+// Functions of AfterFunc run in order. A function that was stopped does not run, and one that is added after the
+// end runs at once.
 func TestFollowers(t *testing.T) {
 	c := begun()
 	var order []int

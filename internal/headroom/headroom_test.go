@@ -2,7 +2,7 @@ package headroom
 
 import "testing"
 
-// Benchmarks and people who say how to collect get what they would without the package.
+// Benchmarks, and people who set the garbage collector themselves, get the collector without this package's changes.
 func TestIsWanted(t *testing.T) {
 	for name, c := range map[string]struct {
 		args     []string

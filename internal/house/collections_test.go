@@ -11,9 +11,9 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// The collections stand in the table of adk/collections.go, and internal/storages goes
-// through the obligations of all of them. These files may list them all the same: what
-// they have of each is of its type, or in its words. The list may only shrink.
+// adk/collections.go has the table of collections, and internal/storages loops over the obligations of all
+// of them. The files listed here may still name all collections, because what they say about each depends on
+// its type, or is a text about it. The list may only shrink.
 var listCollections = map[string]string{
 	"internal/storages/storages.go": "where typed collections meet code that treats all of them alike",
 	"internal/samples/samples.go":   "a record of each to draw",
@@ -26,11 +26,11 @@ var listCollections = map[string]string{
 	"internal/*test/*.go":           "tests alone use it",
 }
 
-// mostCollections is how many collections a file names that is about some of them. More
-// is a list, to which a new one would have to be added.
+// mostCollections is how many collections a file may name because it is about some of them. A file that
+// names more has a list of them, to which a new collection would have to be added.
 const mostCollections = 3
 
-// Nobody else lists the collections.
+// No other file lists the collections.
 func TestCollectionsAreListedInFewFiles(t *testing.T) {
 	met := map[string]bool{}
 	for _, f := range productionFiles(t) {
@@ -51,7 +51,7 @@ func TestCollectionsAreListedInFewFiles(t *testing.T) {
 	}
 }
 
-// inGo are the names of the collections as Go code has them.
+// inGo has the names of the collections as Go code writes them.
 var inGo = func() map[string]bool {
 	names := map[string]bool{}
 	for _, of := range adk.Collections() {
@@ -60,7 +60,7 @@ var inGo = func() map[string]bool {
 	return names
 }()
 
-// collectionsIn are the collections that a file names.
+// collectionsIn returns the collections that a file names.
 func collectionsIn(f *source) map[string]bool {
 	named := map[string]bool{}
 	ast.Inspect(f.ast, func(n ast.Node) bool {

@@ -9,17 +9,17 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// What is exported is explained where it stands.
+// Everything that is exported has a comment.
 func TestExportedIsDocumented(t *testing.T) {
 	for _, f := range productionFiles(t) {
 		assert.Empty(t, undocumented(f), "these need a comment")
 	}
 }
 
-// manyFiles are more than a reader looks through for the one that says what a package is.
+// manyFiles is a number of files that a reader would not search for the one with the package comment.
 const manyFiles = 5
 
-// Every package says what it is, in one place; a public one of many files on its front page.
+// Every package has exactly one package comment. In a public package with many files it is in doc.go.
 func TestPackagesAreDocumented(t *testing.T) {
 	documented, files := map[string][]string{}, map[string]int{}
 	for _, f := range productionFiles(t) {
@@ -36,10 +36,10 @@ func TestPackagesAreDocumented(t *testing.T) {
 	}
 }
 
-// undocumented are the places and names in a file of what is exported without a
-// comment. A comment above a group of constants or variables serves all of it,
-// and so does one behind a name. Fields are left to the comment of their type:
-// StartedAt needs no words.
+// undocumented returns the places and names of everything exported in a file that has no
+// comment. A comment above a group of constants or variables counts for all of it,
+// and so does a comment after a name. Fields need none, since the comment of their type is
+// enough: StartedAt needs no words.
 func undocumented(f *source) (names []string) {
 	miss := func(name *ast.Ident, docs ...*ast.CommentGroup) {
 		if !name.IsExported() {
@@ -67,7 +67,7 @@ func undocumented(f *source) (names []string) {
 	return names
 }
 
-// missSpec looks at what one line of a declaration names.
+// missSpec checks the names in one line of a declaration.
 func missSpec(decl *ast.GenDecl, spec ast.Spec, miss func(*ast.Ident, ...*ast.CommentGroup)) {
 	switch spec := spec.(type) {
 	case *ast.TypeSpec:
@@ -79,8 +79,8 @@ func missSpec(decl *ast.GenDecl, spec ast.Spec, miss func(*ast.Ident, ...*ast.Co
 	}
 }
 
-// soleDoc is the comment of a declaration that is not a group: it belongs to
-// the one type in it.
+// soleDoc returns the comment of a declaration that is not a group. It belongs to
+// the only type in the declaration.
 func soleDoc(decl *ast.GenDecl) *ast.CommentGroup {
 	if decl.Tok == token.TYPE && !decl.Lparen.IsValid() {
 		return decl.Doc
@@ -88,8 +88,8 @@ func soleDoc(decl *ast.GenDecl) *ast.CommentGroup {
 	return nil
 }
 
-// receiverIsExported reports whether a function, or the type that it is a method
-// of, can be seen outside.
+// receiverIsExported reports whether a function, or the type of a method's receiver, is visible outside
+// of the package.
 func receiverIsExported(decl *ast.FuncDecl) bool {
 	if decl.Recv == nil {
 		return true

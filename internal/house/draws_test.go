@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Tests that draw at random draw the same on every run, in every package.
+// In every package, tests that draw at random draw the same values in every run.
 func TestDrawsAreTheSame(t *testing.T) {
 	draws, steady := map[string]string{}, map[string]bool{}
 	for _, f := range goFiles(t) {
@@ -29,13 +29,13 @@ func TestDrawsAreTheSame(t *testing.T) {
 	}
 }
 
-// Allocations are counted where it is known when they cannot be: under the race detector,
-// and while the collector empties a pool.
+// Allocations are counted only through a package that knows when they cannot be counted: under the race
+// detector, and while the collector empties a pool.
 func TestAllocationsAreCountedInOnePlace(t *testing.T) {
 	for _, f := range goFiles(t) {
 		if f.dir != "internal/allocs" && f.dir != "internal/house" {
 			assert.False(t, strings.Contains(string(f.content), "testing.AllocsPerRun("), "%s: internal/allocs counts", f.path)
-			if strings.HasSuffix(f.path, "_test.go") && f.path != "replay/atonce_test.go" { // that is what the process has of the system, stacks as well
+			if strings.HasSuffix(f.path, "_test.go") && f.path != "replay/atonce_test.go" { // it measures all memory that the process has from the system, including stacks
 				assert.False(t, strings.Contains(string(f.content), "runtime.ReadMemStats("), "%s: internal/allocs counts", f.path)
 			}
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// goroutines are the files that start one, with what it does: so there is one
-// answer to what runs concurrently. In the engine there are strands, and nothing
+// goroutines are the files that may start goroutines, with the reason. The list shows everything that runs
+// concurrently. In the engine these are the strands, and nothing
 // else (DET-2).
 var goroutines = map[string]string{
 	"adk/call.go":                        "a strand",
@@ -68,8 +68,8 @@ func TestGoroutines(t *testing.T) {
 	assert.Len(t, found["adk/call.go"], 1, "the engine has one go statement")
 }
 
-// starts are the places where a file starts goroutines: go statements, and the
-// methods called Go that groups have. Timers are clocks' and contexts' matter.
+// starts returns the places where a file starts goroutines: go statements, and calls of
+// methods named Go. Timers do not count; they belong to clocks and contexts.
 func starts(f *source) (places []string) {
 	ast.Inspect(f.ast, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -98,10 +98,10 @@ func f() { // starts nothing: Go(), "go f()"
 	assert.Equal(t, []string{"adk/x.go:4", "adk/x.go:5", "adk/x.go:6"}, starts(f))
 }
 
-// sharing is what of a package's imports has make race run its tests.
+// sharing finds the list of imports that makes "make race" run a package's tests.
 var sharing = regexp.MustCompile(`(?m)^MAY_RACE = \((.*)\)\(`)
 
-// Whatever starts a goroutine, also in a test, is run under the race detector.
+// Every package that starts a goroutine, also in a test, is run under the race detector.
 func TestWhatStartsGoroutinesIsRaced(t *testing.T) {
 	found := sharing.FindSubmatch(treeFiles(t)["Makefile"])
 	require.NotNil(t, found, "the Makefile says who may race")

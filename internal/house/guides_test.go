@@ -14,21 +14,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// guides are the texts that lead a newcomer through the tree.
+// guides are the documents that guide a newcomer through the tree.
 var guides = []string{"README.md", "CONTRIBUTING.md", "example/README.md", "docs/tutorial.md", "docs/sessions.md", "docs/commands.md", "docs/frameworks.md", "docs/replay.md", "docs/costs.md", "docs/explore.md", "docs/crossings.md", "docs/databases.md", "docs/worlds.md"}
 
 var (
 	link   = regexp.MustCompile(`\]\(([^)#:]+)\)`)
 	fenced = regexp.MustCompile("(?ms)^```.*?^```")
 	quoted = regexp.MustCompile("`([^`\n]+)`")
-	// A file of ours, from the guide's folder or from the root.
+	// A file of this module, relative to the guide's folder or to the root.
 	aFile = regexp.MustCompile(`^[\w./-]+\.(?:go|md|yml|mod)$`)
-	// What Go code declares: package.Name, type.method, or a name in mixed case.
+	// A name that Go code declares: package.Name, type.method, or a name in mixed case.
 	aName = regexp.MustCompile(`^(?:[A-Za-z]\w*\.[A-Za-z]\w*|[a-z]+[A-Z]\w*|[A-Z]+[a-z]\w*)$`)
 )
 
-// What a guide leads to is there: a recipe that names a file or a function that is
-// gone sends its reader astray.
+// Everything that a guide refers to exists, because a recipe that names a file or a function that is
+// gone misleads its reader.
 func TestGuidesLeadSomewhere(t *testing.T) {
 	files := treeFiles(t)
 	declared := declaredNames(goFiles(t))
@@ -52,7 +52,7 @@ func TestGuidesLeadSomewhere(t *testing.T) {
 	}
 }
 
-// The map of a turn in adk/turn.go names the functions that it leads through.
+// The map of a turn in adk/turn.go names functions that exist.
 func TestMapOfATurnLeadsSomewhere(t *testing.T) {
 	files := treeFiles(t)
 	declared := declaredNames(goFiles(t))
@@ -68,16 +68,16 @@ func TestMapOfATurnLeadsSomewhere(t *testing.T) {
 }
 
 var (
-	// docLink is a link of a doc comment: [Name], [Type.Method], [room.Name].
+	// docLink matches a link in a doc comment: [Name], [Type.Method], [room.Name].
 	docLink = regexp.MustCompile(`\[\*?([A-Za-z]\w*(?:\.[A-Za-z]\w*)*)\]`)
-	// docCode is an exported name behind the name of its package.
+	// docCode matches an exported name after the name of its package.
 	docCode = regexp.MustCompile(`\b([a-z]\w*)\.([A-Z]\w*)\b`)
-	// docRoom is a room by its path.
+	// docRoom matches a room by its path.
 	docRoom = regexp.MustCompile(`\b(?:adk|fakes|replay|property|internal|cmd)/[a-z]\w*(?:/[a-z]\w*)*`)
 )
 
-// The front page of each public room names what there is: rooms, exported things and
-// links alike.
+// The package comment of each public room names only what exists: rooms, exported names and
+// links.
 func TestFrontPagesLeadSomewhere(t *testing.T) {
 	files := treeFiles(t)
 	declared := declaredNames(goFiles(t))
@@ -94,13 +94,13 @@ func TestFrontPagesLeadSomewhere(t *testing.T) {
 	assert.Greater(t, pages, 10, "the front pages were not found")
 }
 
-// strayNames are the names in a front page that nobody has declared.
+// strayNames returns the names in a package comment that are not declared anywhere.
 func strayNames(f *source, declared map[string]bool, isRoom func(string) bool) (stray []string) {
 	text, pkg := f.ast.Doc.Text(), f.ast.Name.Name
 	for _, match := range docLink.FindAllStringSubmatch(text, -1) {
 		parts := strings.Split(match[1], ".")
 		last := strings.Join(parts[max(0, len(parts)-2):], ".")
-		// A lower-case word in brackets is no link, but text.
+		// A lower-case word in brackets is plain text, and no link.
 		if name := parts[len(parts)-1]; ast.IsExported(name) && !declared[last] && !(len(parts) == 1 && declared[pkg+"."+name]) {
 			stray = append(stray, match[0])
 		}
@@ -114,7 +114,7 @@ func strayNames(f *source, declared map[string]bool, isRoom func(string) bool) (
 	return stray
 }
 
-// strayCode are the names behind those of our packages that nobody has declared.
+// strayCode returns names qualified by one of this module's packages that are not declared anywhere.
 func strayCode(text string, declared map[string]bool) (stray []string) {
 	for _, match := range docCode.FindAllStringSubmatch(text, -1) {
 		if _, ours := declared[match[1]+".."]; ours && !declared[match[0]] {
@@ -124,7 +124,7 @@ func strayCode(text string, declared map[string]bool) (stray []string) {
 	return stray
 }
 
-// What the command tells a person to call is there.
+// Functions that the command tells a person to call exist.
 func TestTheCommandNamesWhatThereIs(t *testing.T) {
 	declared := declaredNames(goFiles(t))
 	texts := 0
@@ -152,8 +152,8 @@ func TestStrayNames(t *testing.T) {
 		strayNames(f, declared, func(room string) bool { return room == "adk/known" }))
 }
 
-// The front page of a public package, which go doc prints, names what its user can name,
-// and nothing that is not exported.
+// The package comment of a public package, which go doc prints, names only things that its user can
+// name: nothing that is not exported.
 func TestFrontPagesNameExportedThings(t *testing.T) {
 	pages := 0
 	for _, f := range productionFiles(t) {
@@ -172,7 +172,7 @@ func TestFrontPagesNameExportedThings(t *testing.T) {
 	require.Greater(t, pages, 20)
 }
 
-// What these front pages begin with is a piece of an example, which is run.
+// The code at the beginning of these package comments is a part of an example, and examples are run.
 func TestFrontPagesShowWhatRuns(t *testing.T) {
 	examples := map[string]string{} // by room
 	for name, content := range treeFiles(t) {
@@ -191,7 +191,7 @@ func TestFrontPagesShowWhatRuns(t *testing.T) {
 	}
 }
 
-// A public package shows in an example, which is run, what it is for.
+// Every public package has an example, which is run and shows what the package is for.
 func TestPublicPackagesHaveExamples(t *testing.T) {
 	files := treeFiles(t)
 	with, without := map[string]bool{}, map[string]bool{}
@@ -218,7 +218,7 @@ var (
 	hiddenName = regexp.MustCompile(`\b(?:[a-z]+[A-Z]\w*|[a-z]\w*\.[A-Za-z]\w*)\b`) // in mixed case, or with a dot
 )
 
-// exists reports whether there is a file or a folder.
+// exists reports whether a file or a folder of this name exists.
 func exists(files map[string][]byte, name string) bool {
 	for file := range files {
 		if file == name || strings.HasPrefix(file, strings.TrimSuffix(name, "/")+"/") {
@@ -228,16 +228,16 @@ func exists(files map[string][]byte, name string) bool {
 	return false
 }
 
-// declaredNames are the names of functions, types, fields, constants and
-// variables: alone, of what stands at the top of a package behind its name, and
-// of methods and fields behind their type's.
+// declaredNames returns the names of functions, types, fields, constants and variables. Each is
+// included alone; top-level names also qualified by their package, and methods and fields also
+// qualified by their type.
 func declaredNames(files []*source) map[string]bool {
 	names := map[string]bool{}
 	declare := func(of string, name *ast.Ident) {
 		names[name.Name], names[of+"."+name.Name] = true, true
 	}
 	for _, f := range files {
-		names[f.ast.Name.Name+".."] = true // a package of ours
+		names[f.ast.Name.Name+".."] = true // a package of this module
 		for _, decl := range f.ast.Decls {
 			switch decl := decl.(type) {
 			case *ast.FuncDecl:
@@ -252,7 +252,7 @@ func declaredNames(files []*source) map[string]bool {
 	return names
 }
 
-// receiverOr is the type whose method a function is, or the package.
+// receiverOr returns the receiver's type of a method, or the package of a function.
 func receiverOr(pkg string, f *ast.FuncDecl) string {
 	if f.Recv == nil {
 		return pkg

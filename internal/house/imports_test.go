@@ -11,18 +11,18 @@ import (
 
 const module = "github.com/adkreplay/adkreplay/"
 
-// room is a package, or with /... all packages below one, and what its files may
-// import. Tests may import sideways and are not looked at.
+// room is a package, or with /... all packages below it, with the packages that its files may
+// import. Test files may import anything and are not checked.
 type room struct {
 	name string
-	// ours are the rooms of ours that it may import, and others the packages of
-	// other people. The standard library is open to all, but for the bans.
+	// ours are the rooms of this module that it may import, and others are third-party packages. It may
+	// import all of the standard library, except for the bans.
 	ours, others []string
 	because      string
 }
 
-// rooms are the rooms of the project, from the ground up: arrows run down only.
-// The first room that a package belongs to is its own.
+// rooms are the rooms of the project, from the lowest layer up: imports only go down.
+// A package belongs to the first room that matches it.
 var rooms = []room{
 	{name: "adk/internal/bus", because: "a leaf of the engine"},
 	{name: "adk/internal/fan", because: "a leaf of the engine"},
@@ -321,7 +321,7 @@ var rooms = []room{
 		because: "it decides nothing, and so may know everything"},
 }
 
-// ban keeps a package out of rooms where its import alone would do harm.
+// ban forbids a package in rooms where importing it would do harm.
 type ban struct {
 	path    string
 	in      []string
@@ -358,7 +358,7 @@ var bans = []ban{
 		because: "it registers flags when imported"},
 }
 
-// STO-13: nobody compiles a database's driver but who asks for it, which the bans say too.
+// STO-13: a program compiles a database driver only if it asks for it. The bans say so too.
 func TestImports(t *testing.T) {
 	for _, f := range productionFiles(t) {
 		for _, path := range f.imports() {
@@ -367,9 +367,9 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// The table says what is, and not what once was or may come: an entry that
-// nothing needs would let something in unseen. The rooms that are still to be
-// built are furnished in advance.
+// The table lists only imports that exist, and none that used to exist or may come, because an unneeded
+// entry would let an import in unnoticed. Rooms that are not built yet may have entries in
+// advance.
 func TestNoImportIsAllowedInVain(t *testing.T) {
 	used := map[string]bool{}
 	furnished := map[string]bool{}
@@ -389,7 +389,7 @@ func TestNoImportIsAllowedInVain(t *testing.T) {
 	}
 }
 
-// wrongImport says why a file in dir must not import a package; nothing if it
+// wrongImport returns why a file in dir must not import a package, or nothing if it
 // may.
 func wrongImport(dir, path string) string {
 	r, ok := roomOf(dir)
@@ -429,7 +429,7 @@ func matchesAny(patterns []string, dir string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool { return matches(pattern, dir) })
 }
 
-// matches is go's: x/... is x and all below it.
+// matches reports whether dir matches a pattern as in the go command: x/... is x and all below it.
 func matches(pattern, dir string) bool {
 	above, all := strings.CutSuffix(pattern, "...")
 	if !all {
@@ -438,13 +438,13 @@ func matches(pattern, dir string) bool {
 	return strings.HasPrefix(dir+"/", above)
 }
 
-// isStandard tells the standard library by its lack of a domain.
+// isStandard reports whether a path belongs to the standard library: its first element has no dot.
 func isStandard(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
 	return !strings.Contains(first, ".")
 }
 
-// The rules refuse what they are there for.
+// The rules forbid the imports that they exist for.
 func TestWrongImports(t *testing.T) {
 	cases := []struct {
 		dir, path string

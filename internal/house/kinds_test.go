@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A fact about a kind of crossing stands in the table of package adk. These files may
-// name kinds all the same, as what they say of each is nobody else's to know.
+// Facts about kinds of crossings belong in the table of package adk. The files listed here may still name
+// kinds, because what they say about each kind is of no use anywhere else.
 var kindsByRight = map[string]string{
 	"internal/state/*.go":               "what each kind changes in the state of a run, and what an event has of the lines before it",
 	"internal/perform/*.go":             "each operation is a method of its own",
@@ -29,8 +29,8 @@ var kindsByRight = map[string]string{
 	"internal/*test/*.go":               "tests alone use it",
 }
 
-// Nobody else names a kind of crossing: what a new kind would need there is a column of the
-// table.
+// No other file names a kind of crossing: what a new kind would need there is a column of the
+// table instead.
 func TestKindsAreNamedInFewFiles(t *testing.T) {
 	met := map[string]bool{}
 	for _, f := range productionFiles(t) {
@@ -50,7 +50,7 @@ func TestKindsAreNamedInFewFiles(t *testing.T) {
 	}
 }
 
-// namesKinds reports whether a file outside of adk names a kind, but for the frame.
+// namesKinds reports whether a file outside of adk names a kind that is not in frame.
 func namesKinds(f *source) (names bool) {
 	ast.Inspect(f.ast, func(n ast.Node) bool {
 		names = names || isKind(n)
@@ -59,12 +59,12 @@ func namesKinds(f *source) (names bool) {
 	return names
 }
 
-// frame are names of package adk that begin like those of kinds and say none, and the two
-// kinds that are the frame of every run: whoever follows one knows that seams are entered
-// and left, as that crossings have phases, and a new kind changes nothing of it.
+// frame has the names of package adk that begin like kinds but are none, and the two kinds that frame every
+// run: any code that follows a run has to know that seams are entered and left, and a new kind does
+// not change that.
 var frame = map[string]bool{"Kind": true, "Kinds": true, "KindByName": true, "KindCall": true, "KindReturn": true}
 
-// isKind reports whether a node is one of the constants adk.Kind…, but for the frame.
+// isKind reports whether a node is one of the constants adk.Kind… that are not in frame.
 func isKind(n ast.Node) bool {
 	selector, ok := n.(*ast.SelectorExpr)
 	if !ok || !strings.HasPrefix(selector.Sel.Name, "Kind") || frame[selector.Sel.Name] {

@@ -12,11 +12,11 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// replayLayers are the layers within package replay, from the ground up, by the files
-// that they stand in. They are no packages, since the comparison needs Live and what a replay
-// says; but no file uses what a layer above it declares.
+// replayLayers are the layers within package replay, from the lowest up, by their files. They are not
+// packages of their own, because the comparison needs Live and the report of a replay; but no file uses
+// what a higher layer declares.
 var replayLayers = [][]string{
-	{"divergence.go", "report.go"},   // what a replay says
+	{"divergence.go", "report.go"},   // the result of a replay
 	{"recorder.go", "production.go"}, // recording
 	{"live.go"},                      // which seams are user code
 	{"player.go", "beside.go", "answers.go", "findings.go"},                                         // a run in the recorded order
@@ -24,9 +24,9 @@ var replayLayers = [][]string{
 	{"verify.go", "rerun.go", "rerecord.go", "doc.go"},                                              // what users call
 }
 
-// No arrow runs up between the layers within package replay.
+// Within package replay, no layer uses a higher one.
 func TestLayersOfReplay(t *testing.T) {
-	layer, declared := map[string]int{}, map[string]int{} // of a file, and of a package-level name
+	layer, declared := map[string]int{}, map[string]int{} // layer of each file, and of each package-level name
 	for i, files := range replayLayers {
 		for _, file := range files {
 			layer[file] = i
@@ -60,7 +60,7 @@ func TestLayersOfReplay(t *testing.T) {
 	}
 }
 
-// packageNames are the names that a file declares for its whole package.
+// packageNames returns the package-level names that a file declares.
 func packageNames(f *ast.File) (names []string) {
 	for _, decl := range f.Decls {
 		switch decl := decl.(type) {
@@ -84,10 +84,10 @@ func packageNames(f *ast.File) (names []string) {
 	return names
 }
 
-// namesFromElsewhere are the names that a file uses and does not declare: of its
-// package, of what it imports and of the language.
+// namesFromElsewhere returns the names that a file uses and does not declare: names of its
+// package, of its imports and of the language.
 func namesFromElsewhere(t *testing.T, f *source) (names []string) {
-	again, err := parser.ParseFile(token.NewFileSet(), f.path, f.content, 0) // with what it resolves
+	again, err := parser.ParseFile(token.NewFileSet(), f.path, f.content, 0) // parsed again, with resolved names
 	assert.NoError(t, err)
 	for _, id := range again.Unresolved {
 		if !slices.Contains(names, id.Name) {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// foreignNames look like names of ours and are those of others.
+// foreignNames look like names of this module, but belong to other software.
 var foreignNames = map[string]string{
 	"SentencePiece":      "a program of Google's",
 	"PrefixedBucket":     "a function of gocloud.dev/blob",
@@ -19,14 +19,14 @@ var foreignNames = map[string]string{
 	"logProbs":           "an example of a member that somebody gave a type",
 }
 
-// camel is a name of several words, as only code has them.
+// camel matches a name of several words in mixed case, as only code has them.
 var camel = regexp.MustCompile(`\b(?:[A-Z][a-z0-9]+[A-Z]\w*|[a-z]+[A-Z]\w*)\b`)
 
-// Comments name what there is: a name that went with a change leads its reader nowhere.
+// Comments name only things that exist, because the name of something that is gone misleads a reader.
 func TestCommentsNameWhatThereIs(t *testing.T) {
 	known := map[string]bool{}
 	for _, f := range goFiles(t) {
-		if f.path != "internal/house/names_test.go" { // whose list are no names of ours
+		if f.path != "internal/house/names_test.go" { // the names in this file's own list are not names of this module
 			addNames(known, f.ast)
 		}
 	}
@@ -45,8 +45,8 @@ func TestCommentsNameWhatThereIs(t *testing.T) {
 	}
 }
 
-// addNames adds the names of a file: those of its code, and the words of its texts, where
-// the members of JSON and the names of others stand.
+// addNames adds the names of a file: the identifiers of its code, and the words in its string literals, which
+// contain the members of JSON and the names of other software.
 func addNames(to map[string]bool, file *ast.File) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -61,8 +61,8 @@ func addNames(to map[string]bool, file *ast.File) {
 	})
 }
 
-// namesInComments goes through the names in the comments of a file, but for those of
-// examples, which bring what they name.
+// namesInComments yields the names in the comments of a file, except those in indented example
+// code, which may declare its own names.
 func namesInComments(f *source) func(yield func(place, name string) bool) {
 	return func(yield func(place, name string) bool) {
 		for _, group := range f.ast.Comments {

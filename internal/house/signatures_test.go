@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// What a public room exports is spelled by names that its readers can follow and spell:
-// no type of a package that is closed to them stands in it. An alias gives such a type a
-// name of the room's own.
+// The exported declarations of a public room use only types that its users can look up and name, and no type
+// of an internal package. If such a type is needed, an alias gives it a name in
+// the room.
 func TestExportedNamesNothingInternal(t *testing.T) {
 	for _, f := range productionFiles(t) {
 		if isPublic(f.dir) {
@@ -25,8 +25,8 @@ func isPublic(dir string) bool {
 	return !strings.Contains("/"+dir+"/", "/internal/") && !strings.HasPrefix(dir, "cmd/")
 }
 
-// namedInternals are the places in a file where something exported is declared with a type
-// of an internal package.
+// namedInternals returns the places in a file where an exported declaration uses a type of an internal
+// package.
 func namedInternals(f *source) (places []string) {
 	internal := map[string]bool{}
 	for i, imported := range f.imports() {

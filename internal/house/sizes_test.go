@@ -8,11 +8,11 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// mostLines is how many lines of code a package has at most, so that a reader can
-// hold all of it.
+// mostLines is the largest number of lines of code in a package, so that a reader can
+// keep all of it in mind.
 const mostLines = 6000
 
-// No package grows beyond what a reader can hold.
+// No package is larger than a reader can keep in mind.
 func TestPackagesAreSmall(t *testing.T) {
 	lines := map[string]int{}
 	for _, f := range productionFiles(t) {
@@ -23,7 +23,7 @@ func TestPackagesAreSmall(t *testing.T) {
 	}
 }
 
-// codeLines are the lines of a file on which a token stands, comments apart.
+// codeLines returns the number of lines with a token on them, not counting comments.
 func codeLines(f *source) int {
 	files := token.NewFileSet()
 	file := files.AddFile(f.path, -1, len(f.content))

@@ -1,6 +1,6 @@
-// Package house_test holds the rules of the house against our own sources: who
-// may import whom, where goroutines start, that what is exported is explained,
-// and that no file tells of the machine it was written on.
+// Package house_test checks the rules of the house on this module's own sources: which package may
+// import which, where goroutines start, that exported names have comments,
+// and that no file mentions the machine it was written on.
 package house_test
 
 import (
@@ -21,12 +21,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// root is the module, as seen from the folder in which tests run.
+// root is the module's root, relative to the folder in which the tests run.
 const root = "../.."
 
-// source is a file of ours, parsed.
+// source is a parsed file of this module.
 type source struct {
-	path string // from the root, with slashes
+	path string // relative to the root, with slashes
 	dir  string
 	set  *token.FileSet
 	ast  *ast.File
@@ -38,19 +38,19 @@ func (s *source) imports() (paths []string) {
 	for _, spec := range s.ast.Imports {
 		path, err := strconv.Unquote(spec.Path.Value)
 		if err != nil {
-			panic(err) // it was parsed
+			panic(err) // cannot happen: the file was parsed
 		}
 		paths = append(paths, path)
 	}
 	return paths
 }
 
-// place is where a node stands, as editors take it.
+// place returns the position of a node in the form that editors understand.
 func (s *source) place(n ast.Node) string {
 	return s.path + ":" + strconv.Itoa(s.set.Position(n.Pos()).Line)
 }
 
-// productionFiles are the Go files that are no tests.
+// productionFiles returns the Go files that are not tests.
 func productionFiles(t *testing.T) (files []*source) {
 	t.Helper()
 	for _, f := range goFiles(t) {
@@ -62,7 +62,7 @@ func productionFiles(t *testing.T) (files []*source) {
 	return files
 }
 
-// goFiles are all Go files. They are parsed once for all tests, which change nothing in them.
+// goFiles returns all Go files. They are parsed once for all tests, which must not modify them.
 func goFiles(t *testing.T) []*source {
 	t.Helper()
 	files, err := everyGoFile()
@@ -81,7 +81,7 @@ var everyGoFile = sync.OnceValues(func() (files []*source, err error) {
 	return files, err
 })
 
-// parsed is the file that has such a content.
+// parsed returns a source with this content.
 func parsed(t *testing.T, name string, content []byte) *source {
 	t.Helper()
 	f, err := parse(name, content)
@@ -95,8 +95,8 @@ func parse(name string, content []byte) (*source, error) {
 	return &source{name, path.Dir(name), set, file, content}, err
 }
 
-// treeFiles are the files of the tree with their contents, but for what Git and
-// builds leave in it. They are read once for all tests.
+// treeFiles returns the files of the tree with their contents, without the files that belong to Git or are
+// built. They are read once for all tests.
 func treeFiles(t *testing.T) map[string][]byte {
 	t.Helper()
 	files, err := everyFile()
@@ -122,7 +122,7 @@ var everyFile = sync.OnceValues(func() (files map[string][]byte, err error) {
 	return files, err
 })
 
-// skip leaves out a folder with all that is in it, or the file that .git is in
+// skip returns fs.SkipDir for a folder, so that all that is in it is left out, and nil for the file .git of
 // a worktree.
 func skip(entry fs.DirEntry) error {
 	if entry.IsDir() {
@@ -131,7 +131,7 @@ func skip(entry fs.DirEntry) error {
 	return nil
 }
 
-// isBuilt tells the files that .gitignore keeps out: test binaries, profiles.
+// isBuilt reports whether a file is one that .gitignore excludes: a test binary or a profile.
 func isBuilt(name string) bool {
 	switch path.Ext(name) {
 	case ".test", ".out", ".prof":

@@ -11,11 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// required is a line of a go.mod that wants a module.
+// required matches a line of a go.mod that requires a module.
 var required = regexp.MustCompile(`(?m)^(?:require)?\s+([\w.-]+\.[\w./-]+) (v\S+)`)
 
-// versionsIn are the versions that the go.mod files below a folder want of each module, by the
-// first file that wants it.
+// versionsIn returns the versions of each module that the go.mod files below a folder require, each with the
+// first file that requires it.
 func versionsIn(t *testing.T, root string) map[string]map[string]string {
 	t.Helper()
 	versions := map[string]map[string]string{}
@@ -38,11 +38,11 @@ func versionsIn(t *testing.T, root string) map[string]map[string]string {
 	return versions
 }
 
-// The modules within agree on what they need: what two want in two versions is compiled,
-// linked and vetted twice on a fresh machine, and a module such as grpc has sixty packages.
+// The nested modules require the same versions. If two of them require two versions of a module, both are compiled,
+// linked and vetted on a fresh machine, and a module such as grpc has sixty packages.
 func TestModulesAgree(t *testing.T) {
 	all := versionsIn(t, "../..")
-	delete(all, "github.com/adkreplay/adkreplay") // which none of them takes from elsewhere
+	delete(all, "github.com/adkreplay/adkreplay") // they all replace it by the tree
 	for module, versions := range all {
 		assert.Len(t, versions, 1, "%s has several versions: have all have the highest", module)
 	}

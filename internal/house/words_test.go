@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// word is what no file may contain.
+// word is a pattern that no file may contain.
 type word struct {
 	pattern *regexp.Regexp
 	because string
@@ -36,14 +36,14 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// quote is a place in a file, with what its line has room for.
+// quote returns a place in a file, with as much of its line as fits.
 func quote(name string, content []byte, at int) string {
 	number := bytes.Count(content[:at], []byte("\n")) + 1
 	return fmt.Sprintf("%s:%d: %.200q", name, number, bytes.Split(content, []byte("\n"))[number-1])
 }
 
-// Each word is found where it stands, and not in what is only like it. The
-// examples are put together here, because this file is held to the rule too.
+// Each word is found wherever it occurs, and similar words are not. The examples are put
+// together from parts, because the rule applies to this file too.
 func TestWordsAreFound(t *testing.T) {
 	cases := []struct {
 		text  string

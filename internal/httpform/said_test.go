@@ -9,8 +9,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/httpform"
 )
 
-// What a piece says is found in any form of event and line, and replaced without a change of
-// what stands around it.
+// The data of a piece is found in any form of event and line, and replacing it does not change what surrounds
+// it.
 func TestWhatPiecesSay(t *testing.T) {
 	for _, c := range []struct {
 		form             httpform.Form
@@ -41,7 +41,7 @@ func TestWhatPiecesSay(t *testing.T) {
 	}
 }
 
-// What is no piece says nothing.
+// JSON that is no piece has no data.
 func TestNoPieces(t *testing.T) {
 	for _, told := range []string{``, `[]`, `{"text":1}`, `{"base64":[]}`} {
 		assert.Empty(t, httpform.BytesOf(json.RawMessage(told)), told)
@@ -58,7 +58,7 @@ func TestLengthOfHead(t *testing.T) {
 	}
 }
 
-// A request over HTTP has a method and a path, which may be empty.
+// A request over HTTP has a method and a path; the path may be empty.
 func TestRequests(t *testing.T) {
 	for request, ok := range map[string]bool{
 		`{"method":"GET","path":""}`: true, `{"method":"GET","path":"/x"}`: true,
@@ -68,7 +68,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// A request is cut as it is written; what is none, or is written otherwise, stays whole.
+// Cut takes a request apart as this module writes it. Any other JSON, or another spelling, is not taken apart.
 func TestCut(t *testing.T) {
 	for request, want := range map[string][3]string{
 		`{"method":"POST","path":"/v1/x","headers":{"a":"b"},"body":{}}`: {"POST", "/v1/x", `{"headers":{"a":"b"},"body":{}}`},
@@ -85,8 +85,8 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// Requests have one line whoever wrote them, and whatever follows; what is none over HTTP is like
-// others that are none.
+// Two HTTP requests have the same line if their methods and paths are equal, however they are spelled and whatever
+// follows. Two values that are no HTTP requests count as having the same line.
 func TestSameLine(t *testing.T) {
 	paid, turned := `{"method":"POST","path":"/pay","body":1}`, `{"path":"/pay","method":"POST"}`
 	for b, want := range map[string]bool{

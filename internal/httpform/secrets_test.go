@@ -8,12 +8,12 @@ import (
 	"github.com/adkreplay/adkreplay/internal/httpform"
 )
 
-// WLD-7: the words of a name say whether it is a secret's, whether marks or capitals divide them.
+// WLD-7: the words of a parameter's name decide whether it is secret, whether marks or capitals separate them.
 func TestIsSecretParameter(t *testing.T) {
 	for _, name := range []string{"key", "api_key", "api-key", "apiKey", "APIKey", "X-Goog-Signature", "sig", "access_token", "code", "client.secret", "client_assertion",
 		"accessToken", "clientSecret", "sessionToken", "authToken", "OAuthToken", "subscriptionKey", "subscription-key", "refreshToken", "userPassword", "passwordConfirmation",
 		"passwd", "passphrase", "pwd", "credentials", "user[newPassword]", "accesstoken", "ACCESSTOKEN", "access2Token", "authCode", "code_verifier",
-		"page_token", "country_code", "sort_key"} { // which are no secrets, but no traces hold them
+		"page_token", "country_code", "sort_key"} { // no secrets, but traces leave their values out
 		assert.True(t, httpform.IsSecretParameter(name), name)
 	}
 	for _, name := range []string{"keyword", "q", "monkey", "encoding", "authority", "tokens", "max_tokens", "maxTokens", "tokenCount", "keyName", "authType",
@@ -23,7 +23,7 @@ func TestIsSecretParameter(t *testing.T) {
 	}
 }
 
-// REQ-22: a header is a secret's that has a word of one anywhere in its name.
+// REQ-22: a header is secret if any word of its name is one of a secret.
 func TestIsSecretHeader(t *testing.T) {
 	for _, name := range []string{"Authorization", "Cookie", "X-Api-Key", "openai-api-key", "X-Auth-Token", "X-Password", "X-Pwd", "X-Passwd", "Passphrase", "Credential", "X-Amz-Credentials"} {
 		assert.True(t, httpform.IsSecretHeader(name), name)
@@ -33,7 +33,7 @@ func TestIsSecretHeader(t *testing.T) {
 	}
 }
 
-// A request is known again by a member that says so by its name; who asks is none.
+// A request has an idempotency key if a member's name says so. An API key that identifies the caller does not count.
 func TestHasKey(t *testing.T) {
 	for member, want := range map[string]bool{"Idempotency-Key": true, "request_id": true, "requestId": true, "key": true, "dedup": true, "monkey": false, "keyboard": false, "to": false} {
 		assert.Equal(t, want, httpform.HasKey(`{"`+member+`":"k"}`), member)
@@ -42,8 +42,8 @@ func TestHasKey(t *testing.T) {
 	assert.True(t, httpform.HasKey(`{"method":"POST","path":"/refunds","query":{"key":"left out"},"body":{"request_id":"r1"}}`))
 }
 
-// A request without its keys is the same for each of them, as JSON and as a text in one; a member
-// that may name something else stays.
+// Without its keys, a request is the same for each key, in JSON and in a text within JSON. A member that may mean
+// something else is kept.
 func TestWithoutKeys(t *testing.T) {
 	for request, want := range map[string]string{
 		`{"to":"Ada","request_id":"a-1"}`:                 `{"to":"Ada","request_id":""}`,

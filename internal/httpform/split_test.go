@@ -9,7 +9,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/httpform"
 )
 
-// ends are the lengths of the events of a stream that comes in portions.
+// ends returns the lengths of the events of a stream that arrives in these portions.
 func ends(form httpform.Form, portions ...string) (all []int) {
 	s, n := httpform.Splitter{Form: form}, 0
 	for _, data := range portions {
@@ -21,8 +21,8 @@ func ends(form httpform.Form, portions ...string) (all []int) {
 	return all
 }
 
-// SSE-1: an event ends with a blank line, whatever its lines end with, and wherever the
-// portions do.
+// SSE-1: an event ends with a blank line, whatever its line endings are, and wherever the
+// portions are cut.
 func TestEndsOfEvents(t *testing.T) {
 	for text, want := range map[string][]int{
 		"data: a\n\ndata: b\n\n":                {9, 9},
@@ -40,7 +40,7 @@ func TestEndsOfEvents(t *testing.T) {
 	assert.Nil(t, ends(httpform.Whole, "a\n\nb"))
 }
 
-// A body has the form of its type, whatever parameters stand behind that, also ones that are none.
+// The form of a body follows from its media type, whatever parameters come after it, even invalid ones.
 func TestFormOf(t *testing.T) {
 	for header, want := range map[string]httpform.Form{
 		"text/event-stream": httpform.Events, "Text/Event-Stream ; charset=utf-8": httpform.Events, "text/event-stream; charset": httpform.Events,
@@ -51,7 +51,7 @@ func TestFormOf(t *testing.T) {
 	}
 }
 
-// The splitter reads far faster than anything reads what it has split.
+// The splitter is far faster than the code that reads what it has split.
 func BenchmarkSplitter(b *testing.B) {
 	for name, event := range map[string]string{"small": "data: {\"choices\":[{\"delta\":{\"content\":\" cold\"}}]}\n\n", "large": "data: " + strings.Repeat("x", 4000) + "\n\n"} {
 		b.Run(name, func(b *testing.B) {

@@ -13,7 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/jsondiff"
 )
 
-// told are the places at which two JSON texts differ, with what stands there.
+// told returns the places at which two JSON texts differ, with the values there.
 func told(t *testing.T, r jsondiff.Rules, a, b string) (all []string) {
 	before, ok := jsondiff.Decode(a)
 	require.True(t, ok)
@@ -66,8 +66,8 @@ func drawTree(depth int) *rapid.Generator[any] {
 		rapid.Map(rapid.MapOfN(rapid.SampledFrom([]string{"a", "b", "c"}), below, 0, 3), func(v map[string]any) any { return v }))
 }
 
-// Something is told exactly where the trees differ, and the other way round the same
-// places are told.
+// A difference is reported exactly if the trees differ, and comparing in the other direction reports the same
+// places.
 func TestWalkTellsEveryDifference(t *testing.T) {
 	same := jsondiff.Rules{Same: func(a, b any) bool { return reflect.DeepEqual(a, b) }}
 	rapid.Check(t, func(t *rapid.T) {
@@ -84,7 +84,7 @@ func TestWalkTellsEveryDifference(t *testing.T) {
 	})
 }
 
-// Order maps each place of one order to that of the other, equal elements in order.
+// Order maps each place of one order to its place in the other; equal elements keep their order.
 func TestOrder(t *testing.T) {
 	text := func(v any) string { return fmt.Sprint(v) }
 	for _, c := range []struct {

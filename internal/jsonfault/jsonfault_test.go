@@ -14,7 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/jsonfault"
 )
 
-// Init is embedded, as what a constructor takes is in the shape of its record.
+// Init is embedded, as the argument of a constructor is embedded in the JSON shape of its record.
 type Init struct {
 	ID, MIMEType string
 	CreatedAt    time.Time
@@ -31,7 +31,7 @@ type shape struct {
 	} `json:"within"`
 }
 
-// What is wrong is said with the member's path, and neither by a type of Go nor with the value.
+// A fault is described with the member's path, without a Go type and without the value.
 func TestOf(t *testing.T) {
 	for text, want := range map[string]string{
 		`7`:                                 "want an object, found a number",

@@ -16,7 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/jsonscan"
 )
 
-// Texts are taken and made compact as encoding/json does, but for invalid UTF-8.
+// The scanner accepts and compacts the same texts as encoding/json, except for invalid UTF-8.
 func TestAgreesWithTheStandardLibrary(t *testing.T) {
 	tokens := []string{"{", "}", "[", "]", ",", ":", `"`, `"a"`, `"of many bytes"`, `\u00e9`, `\n`, `\x`, "1", "-", ".5", "e+3", "true", "nul", " ", "\t", "\x01", "é", "\xff", "1234567", "12345678"}
 	rapid.Check(t, func(t *rapid.T) {
@@ -38,8 +38,8 @@ func TestAgreesWithTheStandardLibrary(t *testing.T) {
 	})
 }
 
-// Wherever in a string of whatever length something stands that is not plain, and
-// whatever stands behind it, it is found.
+// A character that is not plain is found in a string of any length, wherever it is and
+// whatever follows it.
 func TestStringsOfAnyLength(t *testing.T) {
 	for name, found := range map[string]bool{`\n`: true, `\u00e9`: true, "é": true, "\x7f": true, `\`: false, "\x1f": false, "\n": false, "\x00": false, "\xff": false, "\xc3": false} {
 		for before := range 72 {
@@ -71,13 +71,13 @@ func TestValuesAreCounted(t *testing.T) {
 	assert.ErrorContains(t, err, "nested more than")
 }
 
-// A text is read without an allocation.
+// Scanning a text allocates nothing.
 func TestScanningAllocatesNothing(t *testing.T) {
 	text := []byte(`{"messages":[{"role":"user","content":"` + strings.Repeat("How is the weather? ", 200) + `"}]}`)
 	allocs.AtMost(t, 0, 20, func() { jsonscan.IsCompact(text) }, "a text")
 }
 
-// What reading a request costs, and what the standard library takes for saying less.
+// BenchmarkScan compares the cost of scanning a request with that of the standard library, which reports less.
 func BenchmarkScan(b *testing.B) {
 	text := []byte(`{"messages":[{"role":"user","content":"` + strings.Repeat("How is the weather? ", 200) + `"}]}`)
 	for name, scan := range map[string]func([]byte) bool{"jsonscan": jsonscan.IsCompact, "json.Valid": json.Valid} {

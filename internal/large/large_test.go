@@ -9,8 +9,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
-// A heavy turn has as many megabytes as it is asked for: what its trace says once, or shorter
-// than before, makes it lighter, and a table of costs a lie.
+// A heavy turn has as many megabytes as asked for. If its trace stored something only once, or in a shorter form,
+// it would be lighter, and the table of costs would be wrong.
 func TestHeavyTurnsWeighWhatTheySay(t *testing.T) {
 	if !thorough.All() {
 		t.Skip("it writes 50 MB of traces: make thorough does")

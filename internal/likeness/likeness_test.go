@@ -15,8 +15,8 @@ func of(request string) *likeness.Likeness {
 	return likeness.Of(&adk.Crossing{Kind: adk.KindAsk, Name: "model", JSON: json.RawMessage(request)})
 }
 
-// How much two requests have in common is counted in words, each with the member that it
-// stands in, and both ways alike; by their lengths alone it is never thought to be less.
+// The likeness of two requests counts the words that they share, each together with its member, and it is
+// symmetric. The upper bound from their lengths alone is never less than it.
 func TestAlike(t *testing.T) {
 	for _, c := range []struct {
 		name, a, b string
@@ -44,7 +44,7 @@ func TestAlike(t *testing.T) {
 	}
 }
 
-// A request of a few words is compared by what these are made of, and one of many is not.
+// A request of a few words is also compared by the parts of these words; a request of many words is not.
 func TestParts(t *testing.T) {
 	alike := func(a, b string) float64 {
 		one, other := likeness.Parts(json.RawMessage(a)), likeness.Parts(json.RawMessage(b))
@@ -59,7 +59,7 @@ func TestParts(t *testing.T) {
 	assert.Equal(t, -1.0, alike(`"one two three four five"`, `"one"`))
 }
 
-// Of a request over HTTP the method and the path are known; of others there are none.
+// For a request over HTTP the method and the path are known; for others they are empty.
 func TestOf(t *testing.T) {
 	post := of(`{"method":"POST","path":"/chat","body":{"say":"one"}}`)
 	assert.Equal(t, []string{"model", "POST", "/chat"}, []string{post.Of, post.Method, post.Path})
@@ -67,7 +67,7 @@ func TestOf(t *testing.T) {
 	assert.Equal(t, []string{"model", "", ""}, []string{bare.Of, bare.Method, bare.Path})
 }
 
-// The model in a path is asked for, and is no part of where it is asked.
+// A model's name in a path is part of what is asked, and not of where it is asked.
 func TestAsksAt(t *testing.T) {
 	at := func(method, path string) *likeness.Likeness { return &likeness.Likeness{Method: method, Path: path} }
 	for _, c := range []struct {
@@ -83,14 +83,14 @@ func TestAsksAt(t *testing.T) {
 		{"/openai/deployments/small/chat/completions", "/openai/deployments/large/chat/completions", true},
 		{"/model/small/invoke", "/model/large/invoke", true},
 		{"/model/small/invoke", "/models/small/invoke", false},
-		{"/v1/models/small", "/v1/models/large", false}, // a list's member is another one
+		{"/v1/models/small", "/v1/models/large", false}, // a member of a list is not a model that is asked
 	} {
 		assert.Equal(t, c.want, at("POST", c.one).AsksAt(at("POST", c.other)), "%s %s", c.one, c.other)
 		assert.False(t, at("POST", c.one).AsksAt(at("GET", c.other)))
 	}
 }
 
-// Requests are the same but for their ids where what else they say is, in its place.
+// Two requests are the same except for their ids if everything else in them is equal and in the same place.
 func TestSameButForIDs(t *testing.T) {
 	const one, other = "9c2f6b1e-3a4d-4e5f-8a6b-7c8d9e0f1a2b", "9c2f6b1e-3a4d-4e5f-9b7c-0d1e2f3a4b5c"
 	for _, c := range []struct {

@@ -8,7 +8,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Every field of a payload is held to what the model says, or is left out on purpose.
+// Every field of a payload is compared with the model, or is left out on purpose.
 func TestPayloadsHaveWords(t *testing.T) {
 	for _, kind := range adk.Kinds() {
 		if payload := kind.Payload(); payload != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/modelapi"
 )
 
-// Whoever answers says who it is and what that took, at once or bit by bit.
+// An answer says its model, status and usage, whether it comes as a whole or in pieces.
 func TestAnswers(t *testing.T) {
 	cases := map[string]struct {
 		pieces []string
@@ -71,7 +71,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// No request and no answer, whatever it holds, ends the counting.
+// FuzzAnswers reads any request and any answer, which must not panic.
 func FuzzAnswers(f *testing.F) {
 	f.Add(`{"method":"POST","path":"/v1/chat/completions","body":{"model":"small","messages":[{"role":"user","content":"2+2?"}]}}`, `{"data":{"choices":[{"delta":{"content":"4"}}]}}`)
 	f.Add(`{"body":{"input":[[[[1]]]]}}`, `{"body":{"usage":7,"message":null,"choices":[1,{"finish_reason":2}]}}`)
@@ -90,15 +90,15 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-// Who had enough of an answer has not failed, but for one of a model that had not said why it
-// stopped; a status that refuses has, whatever follows.
+// An answer of which the caller read enough has not failed, except if a model's answer was left before it said
+// why it stopped. An answer with a status that refuses has failed, whatever follows.
 func TestFailed(t *testing.T) {
 	stopped := fmt.Errorf("closed: %w", &adk.Error{Code: adk.E_ASK_STOPPED})
 	done := modelapi.Answer{Status: 200}
 	done.Take(json.RawMessage(`{"data":{"choices":[{"delta":{"content":"4 °C."}}]}}`))
 	assert.True(t, done.Failed(&modelapi.Request{IsTalk: true}, stopped))
 	done.Take(json.RawMessage(`{"data":"[DONE]"}`))
-	old := modelapi.Answer{Status: 200} // versions of Ollama that say no reason
+	old := modelapi.Answer{Status: 200} // old versions of Ollama give no reason
 	old.Take(json.RawMessage(`{"line":{"message":{"role":"assistant","content":"4 °C."},"done":true}}`))
 	for _, c := range []struct {
 		answer modelapi.Answer
@@ -120,7 +120,7 @@ func TestFailed(t *testing.T) {
 	}
 }
 
-// Tools have one form whoever defines them; what is no function stays as it is.
+// Tools have the same form for all providers; a tool that is no function is kept as it is.
 func TestTools(t *testing.T) {
 	const want = `[{"type":"function","name":"look","description":"Looks.","parameters":{"type":"object"}}]`
 	for name, c := range map[string]struct{ tools, want string }{

@@ -15,16 +15,16 @@ import (
 	"github.com/adkreplay/adkreplay/internal/mutant"
 )
 
-// stubGo stands in for the go command: a build adds an entry to its cache and says
-// in the log what the cache held before.
+// stubGo replaces the go command: a build adds an entry to its cache, and logs what the cache
+// held before.
 const stubGo = `#!/bin/sh
 echo "$GOCACHE: $(ls "$GOCACHE" | tr '\n' ' ')" >> "$STUB_LOG"
 touch "$GOCACHE/entry$(wc -l < "$STUB_LOG" | tr -d ' ')"
 `
 
-// Mutants are built in copies of a cache of their own, in which the package was built
-// once without a mistake; each copy goes when it was used, and the cache of the go
-// command is not touched.
+// Mutants are built in copies of a separate cache, in which the package was built once without a
+// mistake. Each copy is removed after use, and the cache of the go command is not
+// touched.
 func TestBuilderHasACacheOfItsOwn(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the stand-in for the go command is a shell script")
@@ -58,7 +58,7 @@ func TestBuilderHasACacheOfItsOwn(t *testing.T) {
 	assert.Empty(t, untouched, "the cache of the go command")
 }
 
-// limitedTest is a test whose time is over at a moment.
+// limitedTest is a test that times out at a given moment.
 type limitedTest struct {
 	*testing.T
 	over time.Time
@@ -66,7 +66,7 @@ type limitedTest struct {
 
 func (l limitedTest) Deadline() (time.Time, bool) { return l.over, !l.over.IsZero() }
 
-// What is built late is stopped before the tests are ended by force.
+// A build that takes too long is stopped before go test kills the tests.
 func TestInTime(t *testing.T) {
 	over := time.Now().Add(time.Hour)
 	ctx, cancel := mutant.InTime(limitedTest{t, over})

@@ -23,9 +23,9 @@ import (
 	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
-// A mutant that does not compile is never held against its tests: each is checked as
-// the compiler would, without a build. All those of a package that change it in places of
-// their own are checked as one, and each alone only where that fails.
+// Mutants compile, because a mutant that does not is never tested: each is type-checked, without a
+// build. All mutants of a package that change different places are checked together, and each
+// alone only if that fails.
 func TestMutantsCompile(t *testing.T) {
 	if !thorough.All() {
 		t.Skip("what mutants import is built: make thorough does")
@@ -46,14 +46,14 @@ func TestMutantsCompile(t *testing.T) {
 	assert.ErrorContains(t, c.check(broken), "undefined: many")
 }
 
-// checker checks the types of packages with a mutant in place.
+// checker checks the types of packages with mutants applied.
 type checker struct {
 	fset   *token.FileSet
 	known  types.Importer
 	parsed map[string]*ast.File // by path
 }
 
-// newChecker has what the packages of the mutants import built, if it is not yet.
+// newChecker builds what the packages of the mutants import, unless it is built already.
 func newChecker(t *testing.T, mutants []mutant.Mutant) *checker {
 	t.Helper()
 	args := []string{"list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}"}
@@ -81,7 +81,7 @@ func newChecker(t *testing.T, mutants []mutant.Mutant) *checker {
 	return &checker{fset: fset, known: known, parsed: map[string]*ast.File{}}
 }
 
-// together are groups of mutants of one package, no two of which change the same text.
+// together groups mutants by package, so that no two of a group change the same text.
 func together(t *testing.T, all []mutant.Mutant) (groups [][]mutant.Mutant) {
 	t.Helper()
 	type span struct{ from, to int }
@@ -109,8 +109,8 @@ func together(t *testing.T, all []mutant.Mutant) (groups [][]mutant.Mutant) {
 	return groups
 }
 
-// check gives what the compiler would first say against mutants of one package, all in
-// place at once.
+// check returns the compiler's first complaint about mutants of one package that are all applied
+// together.
 func (c *checker) check(mutants ...mutant.Mutant) error {
 	mutated := map[string]string{}
 	for _, m := range mutants {
@@ -145,7 +145,7 @@ func (c *checker) check(mutants ...mutant.Mutant) error {
 	return err
 }
 
-// file is a file of the tree, or the mutated one in its place.
+// file returns a parsed file of the tree, or its mutated version.
 func (c *checker) file(path string, mutated map[string]string) (*ast.File, error) {
 	if source, ok := mutated[filepath.ToSlash(path)]; ok {
 		return parser.ParseFile(c.fset, path, source, parser.SkipObjectResolution)

@@ -18,15 +18,15 @@ import (
 
 const treeRoot = "../.."
 
-// Every run of the tests checks that the mutants of the harness still fit it, and
-// tries a sample; make mutants, which sets the variable to all, tries each. Set to
-// replay/payload-unchecked it names one.
+// Every run of the tests checks that the harness's mutants still fit the source, and tries a
+// sample. "make mutants", which sets the variable to all, tries each. The value
+// replay/payload-unchecked, for example, names a single mutant.
 const mutantsVariable = "ADKREPLAY_MUTANTS"
 
-// sample is a mutant in a package that is built quickly.
+// sample is a mutant in a package that builds quickly.
 const sample = "property/internal/steady/other-values"
 
-// least is how many mutants there are at least in a folder.
+// least is the smallest number of mutants in each folder.
 var least = map[string]int{
 	"adk/artifact":                    8,
 	"adk/budget":                      10,
@@ -64,7 +64,7 @@ var least = map[string]int{
 	"replay/whatif":                   2,
 }
 
-// harness are the mutants of the harness.
+// harness returns the mutants of the harness.
 func harness(t *testing.T) []mutant.Mutant {
 	t.Helper()
 	dirs, err := mutant.Harness(treeRoot)
@@ -74,8 +74,8 @@ func harness(t *testing.T) []mutant.Mutant {
 	return all
 }
 
-// Every mutant of the harness fits the source, and names tests of the package beside
-// which it stands.
+// Every mutant of the harness fits the source, and names tests of the package that it belongs
+// to.
 func TestHarnessMutantsFit(t *testing.T) {
 	all := harness(t)
 	count, tests := map[string]int{}, map[string][]string{} // by package
@@ -99,7 +99,7 @@ func TestHarnessMutantsFit(t *testing.T) {
 
 var testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Example|Fuzz)\w*)\(`)
 
-// testsOf are the names of the tests of a package.
+// testsOf returns the names of the tests of a package.
 func testsOf(t *testing.T, pkg string) (names []string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(treeRoot, pkg, "*_test.go"))
@@ -114,7 +114,7 @@ func testsOf(t *testing.T, pkg string) (names []string) {
 	return names
 }
 
-// Every mutant of the harness is noticed by each of its tests.
+// Every mutant of the harness fails each of its tests.
 func TestHarnessMutantsAreNoticed(t *testing.T) {
 	named := os.Getenv(mutantsVariable)
 	if !thorough.All() && named == "" {
@@ -129,7 +129,7 @@ func TestHarnessMutantsAreNoticed(t *testing.T) {
 	}
 	var mu sync.Mutex
 	var verdicts []mutant.Verdict
-	t.Cleanup(func() { fmt.Print(mutant.Table(verdicts)) }) // when the last of them has ended
+	t.Cleanup(func() { fmt.Print(mutant.Table(verdicts)) }) // runs when the last subtest has ended
 	for _, m := range chosen {
 		name := m.Package() + "/" + m.Name
 		t.Run(name, func(t *testing.T) {

@@ -47,7 +47,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// A mutant whose place in the source is gone says which file is to be mended.
+// If the place in the source that a mutant changes is gone, the error says which file has to be corrected.
 func TestSource(t *testing.T) {
 	_, err := mutant.All(t.TempDir(), mutant.Engine)
 	assert.ErrorContains(t, err, "there are no mutants")
@@ -65,8 +65,8 @@ func TestSource(t *testing.T) {
 	assert.ErrorContains(t, err, "occurs 0 times in "+m.File+", want once: where the source has changed, change adk/testdata/mutants/"+m.Name+".txt")
 }
 
-// The table counts a mutant as killed only if each of its tests notices it, and one
-// without a verdict not at all.
+// The table counts a mutant as killed only if each of its tests fails, and does not count a mutant
+// without a verdict.
 func TestTable(t *testing.T) {
 	of := func(name string) mutant.Mutant {
 		return mutant.Mutant{Name: name, Says: "It is " + name + ".", Dir: "replay/testdata/mutants", File: "replay/diff.go"}
@@ -84,9 +84,9 @@ of 3 mutants: 1 killed, 1 survived, 1 not tried
 	}))
 }
 
-// A list names mutants by their own names, with their package or without, and by
-// their rules; ABT-1 is not ABT-10. A name of none is told, so that nobody takes
-// what was not built for what was noticed.
+// A list selects mutants by name, with or without their package, and by rule; ABT-1 does not
+// select ABT-10. A name that selects none is an error, so that a mutant that was never built is not
+// taken for one that was noticed.
 func TestNamed(t *testing.T) {
 	all, err := mutant.All(treeRoot, mutant.Engine)
 	require.NoError(t, err)

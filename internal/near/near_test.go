@@ -14,7 +14,7 @@ func TestNear(t *testing.T) {
 		"hlelo":        {"hello"},
 		"denied":       {"gate-denied"},
 		"gate-timeot":  {"gate-timeout"},
-		"gate":         {"gate-denied", "gate-timeout", "quality-gate"}, // three at most, the nearest first
+		"gate":         {"gate-denied", "gate-timeout", "quality-gate"}, // at most three, the nearest first
 		"conversation": nil,
 		"":             nil,
 	}

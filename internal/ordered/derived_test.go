@@ -10,14 +10,14 @@ import (
 	"github.com/adkreplay/adkreplay/internal/ordered"
 )
 
-// DET-8: what is derived of a list is that of its values, whatever became of it since it
-// was asked for, and of those that stand where they stood it is not worked out again.
+// DET-8: the derived list equals what its values give now, however the set changed since the last time. Values
+// that are still in the same place are not derived again.
 func TestDerived(t *testing.T) {
 	var derived ordered.Derived[int, string, string]
 	var set ordered.Set[int, string]
 	for _, c := range []struct {
 		values []string
-		anew   int // of how many it is worked out
+		anew   int // number of values that are derived anew
 	}{
 		{nil, 0}, {[]string{"a"}, 1}, {[]string{"a", "b", "c"}, 2}, {[]string{"a", "x", "c"}, 1}, {[]string{"a", "c"}, 1},
 		{[]string{"a", "c"}, 0}, {nil, 0}, {[]string{"a", "c", "d"}, 3},
@@ -34,7 +34,7 @@ func TestDerived(t *testing.T) {
 	}
 }
 
-// become has a set hold values, by their places.
+// become changes a set until it holds these values, keyed by their places.
 func become(set *ordered.Set[int, string], values []string) {
 	for i, v := range values {
 		if was, there := set.Get(i); !there || was != v {
@@ -46,7 +46,7 @@ func become(set *ordered.Set[int, string], values []string) {
 	}
 }
 
-// A set that has not changed is asked again at no cost.
+// Asking again for the list of an unchanged set allocates nothing.
 func TestDerivedAllocatesNothing(t *testing.T) {
 	var derived ordered.Derived[int, string, string]
 	var set ordered.Set[int, string]

@@ -12,8 +12,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/ordered"
 )
 
-// DET-8: what a set says is as it was at a moment is as it was then, for every moment of
-// it and of what it was copied from.
+// DET-8: Since says up to where a set is unchanged since a moment, for every moment of the set and of the
+// sets it was copied from.
 func TestSince(t *testing.T) {
 	type memory struct {
 		at     ordered.Moment
@@ -46,7 +46,7 @@ func TestSince(t *testing.T) {
 	})
 }
 
-// DET-8: what was there stays known as it is while a set grows, and before an edit.
+// DET-8: the members that existed stay known as unchanged while a set grows, and those before an edit too.
 func TestSinceKnowsWhatStays(t *testing.T) {
 	var set ordered.Set[int, int]
 	since := func(then ordered.Moment) int { _, same := set.Since(then); return same }
@@ -65,7 +65,7 @@ func TestSinceKnowsWhatStays(t *testing.T) {
 	assert.Zero(t, since(first))
 }
 
-// DSP-9: a copy of a set, of however much, costs nothing until one of the two changes.
+// DSP-9: copying a set of any size allocates nothing until one of the two changes.
 func TestCopiesAreFree(t *testing.T) {
 	set := &ordered.Set[int, int]{}
 	for i := range 10_000 {
@@ -84,7 +84,7 @@ func TestCopiesAreFree(t *testing.T) {
 	assert.Equal(t, -1, copied.At(10_000))
 }
 
-// DSP-9: what a copy needs to know of where its set was edited is had in one allocation.
+// DSP-9: copying the record of where an edited set was changed takes one allocation.
 func TestCopiesOfEditedSets(t *testing.T) {
 	set := &ordered.Set[int, int]{}
 	for i := range 100 {

@@ -13,7 +13,7 @@ import (
 	_ "github.com/adkreplay/adkreplay/internal/draws" // the same on every run
 )
 
-// twin is the dumb set that Set must not be told apart from.
+// twin is a simple set from which Set must not differ in behavior.
 type twin struct {
 	keys   []int
 	values []string
@@ -47,7 +47,7 @@ func (w *twin) get(key int) (string, bool) {
 	return w.values[at], true
 }
 
-// RUN-12, DSP-9: insertion order, replaced in place, keyed, and copies are independent.
+// RUN-12, DSP-9: a set keeps the order of insertion, replaces in place, finds by key, and has independent copies.
 func TestSetIsItsTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		set, dumb := new(Set[int, string]), new(twin)
@@ -122,8 +122,8 @@ func TestSetAllIsTheCallersSlice(t *testing.T) {
 	assert.Equal(t, 1, value)
 }
 
-// DSP-9: what a dispatch adds to its copy of a long history, and the history behind that, costs
-// as much as it does on a short one; the same for a dispatch within one.
+// DSP-9: adding to a dispatch's copy of a long history, and then to the history itself, costs no more than with a
+// short history. The same holds for a dispatch within a dispatch.
 func TestCopiesOfLongSetsCostTheSame(t *testing.T) {
 	work := func(length int) (bytes uint64) {
 		var history Set[int, int]
@@ -139,7 +139,7 @@ func TestCopiesOfLongSetsCostTheSame(t *testing.T) {
 			inner.Add(-100_000-n, n)
 			history.Add(length+n, n)
 		}
-		turn(0) // which may make what all have in common
+		turn(0) // creates what all copies share
 		const rounds = 400
 		return allocs.Bytes(func() {
 			for n := range rounds {
@@ -153,7 +153,7 @@ func TestCopiesOfLongSetsCostTheSame(t *testing.T) {
 	assert.Less(t, long, uint64(8<<10))
 }
 
-// Two readers may be the first to need the index of one set.
+// Two readers may concurrently be the first to need the index of a set.
 func TestSetReadsRunBesideReads(t *testing.T) {
 	var set Set[int, int]
 	for i := range 100 {
@@ -171,7 +171,7 @@ func TestSetReadsRunBesideReads(t *testing.T) {
 	readers.Wait()
 }
 
-// A set that is cleared, and one that is copied into again, keep the room of their members.
+// A set that is cleared, or copied into again, reuses the memory of its members.
 func TestRoomIsUsedAgain(t *testing.T) {
 	var one, other Set[int, string]
 	for i := range 20 {
@@ -185,7 +185,7 @@ func TestRoomIsUsedAgain(t *testing.T) {
 	assert.Equal(t, 20, other.Len())
 }
 
-// Clone gives an independent set of the same members in the same order. The
+// Clone returns an independent set with the same members in the same order. The
 // values themselves are shared.
 func (s *Set[K, V]) Clone() *Set[K, V] {
 	clone := &Set[K, V]{}

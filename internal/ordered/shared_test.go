@@ -15,7 +15,7 @@ func TestShared(t *testing.T) {
 	assert.True(t, s.AddNew("b", "bb"))
 	assert.True(t, s.AddNew("c", "c"))
 	assert.False(t, s.AddNew("a", "other"), "it is taken")
-	s.Add("a", "aa") // in its place
+	s.Add("a", "aa") // keeps its place
 	assert.Equal(t, []string{"aa", "bb", "c"}, s.All())
 	other.CopyFrom(&s)
 	first := func(text string) string { return text[:1] }
@@ -32,7 +32,7 @@ func TestShared(t *testing.T) {
 	other.Read(func(set *ordered.Set[string, string]) { assert.Equal(t, 3, set.Len()) })
 }
 
-// Of many who add one key at once, one does.
+// If many goroutines add the same key concurrently, exactly one succeeds.
 func TestSharedTakesOneOfMany(t *testing.T) {
 	var (
 		s     ordered.Shared[int, int]

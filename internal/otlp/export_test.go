@@ -31,13 +31,13 @@ func documentOf(all []otlp.Span) *otlp.Document {
 	return (&otlp.Exported{Spans: all}).Document()
 }
 
-// closing closes nothing.
+// closing is a writer whose Close does nothing.
 type closing struct{ io.Writer }
 
 func (closing) Close() error { return nil }
 
-// Ids are made of what a trace says: the same whoever exports it, other ones for another trace,
-// and each span's are its own.
+// Ids are derived from the trace: every export gives the same ids, another trace has others, and each span
+// has its own.
 func TestIds(t *testing.T) {
 	content := fixture(t, "sub-agents-side-by-side")
 	all := exported(t, content, spans.Options{})
@@ -66,8 +66,8 @@ func TestIds(t *testing.T) {
 	assert.Equal(t, 1, above)
 }
 
-// Of a trace that breaks off there are the spans that it tells of, all of them ended, and the
-// error says why there are no more.
+// For a trace that breaks off, the spans up to there are exported, all of them ended, and the error
+// says why there are no more.
 func TestBrokenOff(t *testing.T) {
 	content := fixture(t, "tool-round-trip")
 	lines := bytes.SplitAfter(content, []byte("\n"))
@@ -85,9 +85,9 @@ func TestBrokenOff(t *testing.T) {
 	assert.Error(t, err)
 }
 
-// Events are log records on a line of their own, each with the ids of the span in which it
-// happened and what was said as OTLP has values; who reads spans passes them over, and what has
-// no spans at all is said.
+// Events are exported as log records on a line of their own, each with the ids of the span it belongs to, and with
+// its texts as OTLP values. A reader of spans skips them. A trace without any spans is
+// an error.
 func TestEvents(t *testing.T) {
 	all, err := otlp.Export(bytes.NewReader(fixture(t, "asks-a-model")), trace.Options{}, spans.Options{Events: true, Content: true})
 	require.NoError(t, err)
@@ -125,7 +125,7 @@ func TestEvents(t *testing.T) {
 	assert.Equal(t, all.Spans, none.Spans)
 }
 
-// An error that a trace does not say is none: an edited trace may have such a line.
+// An error event without an error, which an edited trace may have, is exported without one.
 func TestErrorThatIsNotSaid(t *testing.T) {
 	lines := bytes.SplitAfter(fixture(t, "hello"), []byte("\n"))
 	edited := append(bytes.Join(lines[:3], nil), "{\"kind\":\"error\",\"in\":1}\n"...)

@@ -19,7 +19,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// counted is what stats counts in a trace.
+// counted returns the figures of package stats for a trace.
 func counted(t *testing.T, content []byte) *stats.Figures {
 	source := corpus.Source{Name: "turn", Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }}
 	figures, err := stats.Gather(t.Context(), []corpus.Source{source}, stats.Options{})
@@ -34,8 +34,8 @@ func turnsOf(t *testing.T, d *otlp.Document) []otlp.Turn {
 	return turns
 }
 
-// What is exported of a trace and read again counts what the trace counts, as far as spans say
-// it, and is a trace that can be read and followed.
+// A trace that is exported and read again has the same figures, as far as spans contain them, and it can be
+// read and folded.
 func TestThereAndBack(t *testing.T) {
 	sources, err := corpus.Sources(fixtures.Traces)
 	require.NoError(t, err)
@@ -66,8 +66,8 @@ func TestThereAndBack(t *testing.T) {
 	}
 }
 
-// foreign are the spans of another tool: instrumentation of the web around them, a stray chat in
-// a trace of its own, structured attributes, and two tools that overlap.
+// foreign are the spans of another tool: spans of a web server around them, a single chat in a trace of
+// its own, structured attributes, and two tools that overlap.
 const foreign = `{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"shop"}}]},"scopeSpans":[{"scope":{"name":"other"},"spans":[
 {"traceId":"0af7651916cd43dd8448eb211c80319c","spanId":"00000000000000a0","name":"POST /ask","kind":"SPAN_KIND_SERVER","startTimeUnixNano":"1000","endTimeUnixNano":"90000"},
 {"traceId":"0af7651916cd43dd8448eb211c80319c","spanId":"00000000000000a1","parentSpanId":"00000000000000a0","name":"invoke_agent helper","kind":1,"startTimeUnixNano":"2000","endTimeUnixNano":"80000","attributes":[{"key":"gen_ai.operation.name","value":{"stringValue":"invoke_agent"}},{"key":"gen_ai.agent.name","value":{"stringValue":"helper"}}],"status":{}},
@@ -80,8 +80,8 @@ const foreign = `{"resourceSpans":[{"resource":{"attributes":[{"key":"service.na
 {"traceId":"1af7651916cd43dd8448eb211c80319c","spanId":"00000000000000b1","name":"chat small","startTimeUnixNano":"95000","endTimeUnixNano":"99000","attributes":[{"key":"gen_ai.operation.name","value":{"stringValue":"chat"}},{"key":"gen_ai.system","value":{"stringValue":"anthropic"}}]}
 ]}]}]}`
 
-// Spans of others, whoever made them and however they write numbers and structures, give turns
-// that say what they say.
+// Spans of other tools give turns with the same content, whichever tool wrote them and however it writes numbers
+// and structures.
 func TestForeignSpans(t *testing.T) {
 	d, err := otlp.Read(strings.NewReader(foreign + "\n" + `{"resourceSpans":[]}`))
 	require.NoError(t, err)
@@ -100,13 +100,13 @@ func TestForeignSpans(t *testing.T) {
 	assert.Equal(t, 1, counted(t, turns[1].Trace).Asks.Count)
 }
 
-// A span that was sent twice is one.
+// A span that was sent twice counts once.
 func TestSentAgain(t *testing.T) {
 	all := exported(t, fixture(t, "tool-use"), spans.Options{})
 	assert.Equal(t, turnsOf(t, documentOf(all)), turnsOf(t, documentOf(append(all, all...))))
 }
 
-// What is none, or cannot be placed, is refused with what is wrong.
+// Spans that are invalid, or whose place in a trace is undefined, are refused with the reason.
 func TestBadSpans(t *testing.T) {
 	span := func(id, parent, more string) string {
 		return fmt.Sprintf(`{"traceId":"0af7651916cd43dd8448eb211c80319c","spanId":"%s","parentSpanId":"%s","name":"s","attributes":[{"key":"gen_ai.operation.name","value":{"stringValue":"chat"}}]%s}`, id, parent, more)
@@ -139,7 +139,7 @@ func TestBadSpans(t *testing.T) {
 	}
 }
 
-// No document, whatever it says, ends the reading, or makes a trace that cannot be read.
+// FuzzTurns reads any document. This never panics, and never makes a trace that cannot be read.
 func FuzzTurns(f *testing.F) {
 	f.Add([]byte(foreign))
 	f.Add([]byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"0af7651916cd43dd8448eb211c80319c","spanId":"00000000000000a1","attributes":[{"key":"gen_ai.operation.name","value":{"stringValue":"execute_tool"}},{"key":"gen_ai.tool.call.arguments","value":{"stringValue":"[1]"}}]}]}]}]}`))

@@ -33,7 +33,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// source is a trace that is in memory.
+// source returns a trace that is in memory.
 func source(name string, content []byte) Source {
 	return Source{name, func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }}
 }
@@ -46,7 +46,7 @@ func written(t *testing.T, p *Page) (text string, entries []Entry) {
 	return out.String(), all.Traces
 }
 
-// contentsOf is the document beside the traces.
+// contentsOf returns the document that accompanies the traces.
 func contentsOf(t *testing.T, text string) (c struct {
 	Title    string
 	Traces   []Entry
@@ -57,13 +57,13 @@ func contentsOf(t *testing.T, text string) (c struct {
 	return c
 }
 
-// linesIn are the lines of the number-th trace, as a browser unpacks them.
+// linesIn returns the lines of the trace with this number, as a browser unpacks them.
 func linesIn(t *testing.T, text, number string) string {
 	t.Helper()
 	return held(t, text, "trace-"+number)
 }
 
-// held is what an element of an id holds.
+// held returns the content of the element with this id.
 func held(t *testing.T, text, id string) string {
 	t.Helper()
 	assert.NotRegexp(t, `id="`+id+`">[^<]*&`, text)
@@ -72,7 +72,7 @@ func held(t *testing.T, text, id string) string {
 	return content
 }
 
-// What a page holds of a trace are its lines as they are, and its list says how many.
+// A page contains the lines of a trace unchanged, and its list says how many there are.
 func TestPageHoldsTheTrace(t *testing.T) {
 	for _, name := range []string{"hello", "forged-tools", "asks-a-model"} {
 		recorded, err := fixtures.Traces.ReadFile(name + ".jsonl")
@@ -85,7 +85,7 @@ func TestPageHoldsTheTrace(t *testing.T) {
 	}
 }
 
-// inFull are the lines of a trace in the version of the format that pages have.
+// inFull returns the lines of a trace in the format version that pages use.
 func inFull(t *testing.T, recorded []byte) string {
 	t.Helper()
 	read, err := trace.Read(bytes.NewReader(recorded))
@@ -97,7 +97,7 @@ func inFull(t *testing.T, recorded []byte) string {
 	return lines.String()
 }
 
-// Traces of all versions of the format are held in one, so that the scripts know one.
+// Traces of all format versions are converted to a single one, so that the scripts need to know only that one.
 func TestPageHoldsOneFormat(t *testing.T) {
 	frozen := os.DirFS("../../fixtures/frozen")
 	files, err := fs.Glob(frozen, "*/*.jsonl")
@@ -121,8 +121,8 @@ func TestPageHoldsOneFormat(t *testing.T) {
 	assert.Positive(t, others)
 }
 
-// A trace that is damaged, absent or cut short does not keep the others from being shown,
-// and says what is wrong with it.
+// A trace that is damaged, missing or cut short does not prevent the others from being shown, and
+// the page says what is wrong with it.
 func TestPageOfWhatCannotBeRead(t *testing.T) {
 	recorded, err := fixtures.Traces.ReadFile("hello.jsonl")
 	require.NoError(t, err)
@@ -146,7 +146,7 @@ func heldIn(entries []Entry) (held []bool) {
 	return held
 }
 
-// What is beyond the size of a page is listed alone; the first trace is held whatever it has.
+// Traces beyond the size limit of a page are only listed. The first trace is always included.
 func TestPageIsBounded(t *testing.T) {
 	recorded, err := fixtures.Traces.ReadFile("hello.jsonl")
 	require.NoError(t, err)
@@ -157,7 +157,7 @@ func TestPageIsBounded(t *testing.T) {
 	assert.Equal(t, []bool{true, true, false}, heldIn(entries))
 }
 
-// Nothing of a text is markup: not in the title, a name, a report or a trace.
+// No text becomes markup: not from the title, a name, a report or a trace.
 func TestPageEscapes(t *testing.T) {
 	hostile := "</script><script>alert(1)</script><!-- \u202e &amp; \"'\x00"
 	var recorded bytes.Buffer
@@ -173,7 +173,7 @@ func TestPageEscapes(t *testing.T) {
 	assert.Contains(t, text, `<title>&lt;/script&gt;&lt;script&gt;alert(1)`)
 }
 
-// The policy lets nothing in but the scripts and the style that are there.
+// The policy allows nothing except the scripts and the style of the page.
 func TestPolicy(t *testing.T) {
 	text, _ := written(t, &Page{})
 	policy := regexp.MustCompile(`Content-Security-Policy" content="([^"]*)"`).FindStringSubmatch(text)[1]
@@ -189,8 +189,8 @@ func TestPolicy(t *testing.T) {
 		"base-uri": "'none'", "form-action": "'none'", "require-trusted-types-for": "'script'", "trusted-types": "adkreplay"}, directives)
 }
 
-// No line of a script or a style is within a text that began on another, so that lines can be
-// left out and moved to the margin.
+// No line of a script or a style lies within a text that began on another line, so that lines can be left
+// out and their indentation removed.
 func TestUnindented(t *testing.T) {
 	assert.Equal(t, "a {\nb: c; // d\n}\n", unindented("// e\na {\n\n  b: c; // d\n  // f\n}\n"))
 	for _, name := range append([]string{unpacking, "page.css"}, scripts...) {
@@ -203,7 +203,7 @@ func TestUnindented(t *testing.T) {
 	}
 }
 
-// The scripts make no markup of text, load nothing and leave nothing behind.
+// The scripts create no markup from text, load nothing and store nothing.
 func TestScriptsAreTame(t *testing.T) {
 	entries, err := assets.ReadDir("assets")
 	require.NoError(t, err)
@@ -222,9 +222,9 @@ func TestScriptsAreTame(t *testing.T) {
 	assert.Equal(t, all, listed, "the files of the folder are those of the list")
 }
 
-// A page is at most half as long again as the compressed trace, but for what is in every page,
-// which is 57 KB: so a page of a trace of 100 KB is smaller than the trace, and one of a trace
-// that is 180 KB when it is compressed is at most half as long again with all that is in it.
+// A page is at most 1.5 times as large as the compressed trace, plus the 57 KB that are in every page. So
+// the page of a trace of 100 KB is smaller than the trace, and the page of a trace whose compressed size is
+// 180 KB is at most 1.5 times that size in all.
 func TestPageIsSmall(t *testing.T) {
 	thorough.Long(t)
 	empty, _ := written(t, &Page{})
@@ -253,7 +253,7 @@ func TestPageIsSmall(t *testing.T) {
 		}
 		var recorded bytes.Buffer
 		crossings := 20_000
-		if shape.Name == "history" { // each of its states is longer than the one before
+		if shape.Name == "history" { // each state is longer than the one before
 			crossings = 1_500
 		}
 		require.NoError(t, shape.Write(&recorded, crossings))
@@ -263,12 +263,12 @@ func TestPageIsSmall(t *testing.T) {
 	assert.Greater(t, longest, thorough.Of(0, 0, -1))
 }
 
-// growingHistory is a trace of a model that is asked so many times, each time with all that
+// growingHistory returns a trace in which a model is asked this many times, each time with all that
 // was said before.
 func growingHistory(t *testing.T, asks int) []byte {
 	t.Helper()
 	draw := rand.New(rand.NewPCG(1, 2))
-	said := func() string { // words that no compression can guess
+	said := func() string { // random words, which cannot be compressed well
 		var words strings.Builder
 		for range 40 {
 			fmt.Fprintf(&words, "%x ", draw.Uint32())
@@ -295,8 +295,8 @@ func growingHistory(t *testing.T, asks int) []byte {
 	return tracetest.WriteTrace(t, all...)
 }
 
-// The traces of a cause come first, one of each before the second of any, and those that are
-// as they were last.
+// The traces of the causes come first: one of each cause before the second of any. Traces without a divergence
+// come last.
 func TestOfCorpus(t *testing.T) {
 	red := func(name string) *corpus.TraceReport {
 		return &corpus.TraceReport{Trace: name, Report: replay.Report{Divergence: &replay.Divergence{}}}
@@ -316,7 +316,7 @@ func TestOfCorpus(t *testing.T) {
 	assert.NotNil(t, p.Sources[4].Open)
 }
 
-// What cannot be written is the error of who writes.
+// If the writer fails, Write returns its error.
 func TestPageThatCannotBeWritten(t *testing.T) {
 	recorded, err := fixtures.Traces.ReadFile("hello.jsonl")
 	require.NoError(t, err)
@@ -325,7 +325,7 @@ func TestPageThatCannotBeWritten(t *testing.T) {
 	assert.ErrorIs(t, err, full)
 }
 
-// Who cancels gets no page.
+// If the context is cancelled, no page is written.
 func TestPageIsCancelled(t *testing.T) {
 	recorded, err := fixtures.Traces.ReadFile("hello.jsonl")
 	require.NoError(t, err)
@@ -342,7 +342,7 @@ type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
-// The scripts know every kind and every collection by the table of the engine.
+// The scripts know every kind and every collection from the engine's tables.
 func TestTables(t *testing.T) {
 	rows := kindRows()
 	require.Len(t, rows, len(adk.Kinds()))
@@ -362,7 +362,7 @@ func TestTables(t *testing.T) {
 	assert.Len(t, collections(), len(adk.Collections()))
 }
 
-// A page may be read by those who may read all traces in it.
+// A page is readable only by those who may read all the traces in it.
 func TestPageIsAsPrivateAsItsTraces(t *testing.T) {
 	recorded, err := fixtures.Traces.ReadFile("hello.jsonl")
 	require.NoError(t, err)

@@ -11,7 +11,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/patience"
 )
 
-// What comes late is waited for, and what never comes is given up.
+// Until waits for what comes late, and gives up what never comes.
 func TestUntil(t *testing.T) {
 	synctest.Test(t, func(*testing.T) {
 		begun := time.Now()
@@ -20,13 +20,13 @@ func TestUntil(t *testing.T) {
 	})
 }
 
-// A goroutine that takes long to end is none that was left behind.
+// A goroutine that takes long to end does not count as left behind.
 func TestStragglers(t *testing.T) {
 	synctest.Test(t, func(*testing.T) {
 		before := runtime.NumGoroutine()
 		go time.Sleep(time.Minute)
 		assert.Zero(t, patience.Stragglers(before))
-		for range 10 { // of those before, such as of another test, some may end meanwhile
+		for range 10 { // goroutines of earlier tests may end meanwhile
 			go time.Sleep(2 * patience.Long)
 		}
 		assert.Positive(t, patience.Stragglers(before))

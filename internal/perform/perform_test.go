@@ -12,8 +12,8 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// Every operation has its row, and nothing else has one: but for an ask, which is made of
-// several calls of user code, and which the stub makes again.
+// Every operation has a row, and nothing else has one. The exception is an ask: it consists of several
+// calls of user code, and the stub repeats it.
 func TestOperations(t *testing.T) {
 	for _, kind := range adk.Kinds() {
 		has := int(kind) < len(operations) && operations[kind] != nil
@@ -21,7 +21,7 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// noCode is user code that has nothing.
+// noCode is user code that has nothing to offer.
 type noCode struct{ left error }
 
 func (noCode) Tool(adk.Handle, *adk.Crossing) (*adk.Tool, bool) { return nil, false }
@@ -31,7 +31,7 @@ func (c noCode) Code(*adk.Crossing) func(context.Context, Handle) error {
 	return func(context.Context, Handle) error { return c.left }
 }
 
-// inExecutor performs as an executor's code does.
+// inExecutor calls do with the handle of an executor.
 func inExecutor(t *testing.T, do func(ctx context.Context, h Handle)) {
 	t.Helper()
 	config := adk.Config{Storage: fakes.NewStorage().Storage(), Executor: adk.Executor{Name: "model",
@@ -44,7 +44,7 @@ func inExecutor(t *testing.T, do func(ctx context.Context, h Handle)) {
 	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Be kind."}))
 }
 
-// A handle of nothing offers nothing, and a kind that is no operation is none.
+// A handle without a context performs nothing, and neither does a kind that is no operation.
 func TestNothingToPerformWith(t *testing.T) {
 	for _, kind := range append(adk.Kinds(), 0, 255) {
 		_, could := Perform(t.Context(), Handle{}, &adk.Crossing{Kind: kind}, noCode{})
@@ -55,7 +55,7 @@ func TestNothingToPerformWith(t *testing.T) {
 	assert.Nil(t, Handle{}.Source())
 }
 
-// What an operation needs, and user code does not have, is not made up.
+// If user code lacks what an operation needs, the operation is not performed.
 func TestWhatUserCodeLacks(t *testing.T) {
 	inExecutor(t, func(ctx context.Context, h Handle) {
 		for _, kind := range []adk.Kind{adk.KindNext, adk.KindRegister, adk.KindExecute, adk.KindWait, adk.KindOffAck, adk.KindOpenMedia, adk.KindAdd} {
@@ -68,7 +68,7 @@ func TestWhatUserCodeLacks(t *testing.T) {
 	})
 }
 
-// The answer is what the engine answered.
+// Perform returns the engine's answer.
 func TestAnswers(t *testing.T) {
 	inExecutor(t, func(ctx context.Context, h Handle) {
 		made, could := Perform(ctx, h, &adk.Crossing{Kind: adk.KindNewID}, noCode{})
@@ -86,8 +86,8 @@ func TestAnswers(t *testing.T) {
 	})
 }
 
-// What answers nothing says so, so that nobody holds an error that there is not against
-// the recording; all else answers.
+// An operation that returns nothing is marked as silent, so that a missing error is not compared with the
+// recording. All others return something.
 func TestSilentOperations(t *testing.T) {
 	inExecutor(t, func(ctx context.Context, h Handle) {
 		logged, could := Perform(ctx, h, &adk.Crossing{Kind: adk.KindReportLog, Key: string(adk.LevelInfo)}, noCode{})
@@ -103,7 +103,7 @@ func TestSilentOperations(t *testing.T) {
 	})
 }
 
-// A cause ends the context that a dispatch is given, and no other.
+// The cause ends the context of the dispatch, and no other context.
 func TestDispatchOfAnEndedContext(t *testing.T) {
 	inExecutor(t, func(ctx context.Context, h Handle) {
 		gone := errors.New("the caller has left")

@@ -16,7 +16,7 @@ import (
 	_ "github.com/adkreplay/adkreplay/internal/draws" // the same on every run
 )
 
-// stamp is a marked value: its JSON is its own.
+// stamp is a value with a mark and a JSON form of its own.
 type stamp struct{ N int }
 
 func (s *stamp) PlainTag() string             { return "stamp" }
@@ -32,7 +32,7 @@ func stamps(tag string, raw []byte) (any, error) {
 
 var moment = time.Date(2024, 1, 2, 3, 4, 5, 6, time.UTC)
 
-// Design: plain data keeps its number kind. Each value with the line it makes.
+// Plain data keeps its kind of number. Each value is listed with the line that it is written as.
 var lines = []struct {
 	v    any
 	line string
@@ -121,7 +121,7 @@ func TestOpaque(t *testing.T) {
 	assert.Equal(t, Opaque{"plain.named"}, back.(map[string]any)["a"].([]any)[2])
 }
 
-// A value that contains itself ends, as data and as a copy.
+// A value that contains itself does not cause endless recursion when it is written or copied.
 func TestWhatContainsItself(t *testing.T) {
 	itself := map[string]any{"n": 1}
 	itself["left"], itself["right"] = itself, []any{itself}
@@ -147,7 +147,7 @@ func TestWhatContainsItself(t *testing.T) {
 	assert.True(t, Equal(deep, back))
 }
 
-// A value that has its mark from one that it embeds would be read back as that one.
+// A value that inherits its mark from an embedded value is opaque, since it would be read back as that value.
 func TestEmbeddedMarkIsOpaque(t *testing.T) {
 	type inner struct{ *stamp }
 	for _, v := range []any{struct{ *stamp }{&stamp{1}}, &struct{ stamp }{}, struct{ inner }{}, struct{ Marked }{&stamp{1}}} {
@@ -180,7 +180,7 @@ func TestCopy(t *testing.T) {
 	assert.Nil(t, v["mixed"].([]map[string]any)[0]["x"])
 }
 
-// hostile are texts that are not plain data, with what the error says.
+// hostile are texts that are not plain data, with the text of the error.
 var hostile = map[string]string{
 	``:                               "not valid JSON",
 	"\"\xff\"":                       "not valid UTF-8",
@@ -209,7 +209,7 @@ var hostile = map[string]string{
 	strings.Repeat("[", 1000) + strings.Repeat("]", 1000): "nested more than 500",
 }
 
-// An int of a program with 64 bits is written as it was wherever it is read.
+// A 64-bit int is written back as it was, wherever it is read.
 func TestWideInt(t *testing.T) {
 	const text = `{"card":4929123456781234,"list":[-9223372036854775808,{"$int64":"5000000000"}]}`
 	v, err := Parse([]byte(text), nil)
@@ -248,7 +248,7 @@ func values() *rapid.Generator[any] {
 	return level
 }
 
-// What is equal without being written is written alike.
+// Equal reports, without writing them, whether two values are written alike.
 func TestEqual(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := values().Draw(t, "a")
@@ -288,7 +288,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// PRM-6: what is no plain data is named by its places, and not by its value.
+// PRM-6: what is not plain data is reported by its places, without its value.
 func TestFault(t *testing.T) {
 	f := func() {}
 	assert.Empty(t, Fault(map[string]any{"a": 1}))

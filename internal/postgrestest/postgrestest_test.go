@@ -18,10 +18,10 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m)) }
 
-// doomed is the variable by which the tests run themselves, to be killed.
+// doomed is the variable with which the tests run themselves in order to be killed.
 const doomed = "ADKREPLAY_DOOMED"
 
-// A server ends with the tests that began it, also where these are killed and can end nothing.
+// A server ends with the tests that started it, even if they are killed and cannot end anything.
 func TestServerEndsWithKilledTests(t *testing.T) {
 	thorough.Long(t)
 	if os.Getenv(doomed) != "" {
@@ -35,7 +35,7 @@ func TestServerEndsWithKilledTests(t *testing.T) {
 	}
 	tests := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.v")
 	tests.Env = append(os.Environ(), doomed+"=yes")
-	said, err := tests.CombinedOutput() // all that is said until the server's keeper has ended too
+	said, err := tests.CombinedOutput() // returns only when the server's keeper has ended too
 	if err == nil {
 		t.Skipf("%s", said)
 	}
@@ -45,13 +45,13 @@ func TestServerEndsWithKilledTests(t *testing.T) {
 	assert.NoDirExists(t, dir)
 }
 
-// Tests pass also where the server's user can take nothing from the folder for temporary files.
+// The tests also work if the server's user cannot read the folder for temporary files.
 func TestAFolderThatIsNotTheServers(t *testing.T) {
 	thorough.Long(t)
 	dir := filepath.Join(t.TempDir(), "own")
 	require.NoError(t, os.Mkdir(dir, 0o755))
 	for above := dir; len(above) > len(os.TempDir()); above = filepath.Dir(above) {
-		require.NoError(t, os.Chmod(above, 0o755)) // it is to reach its own folder
+		require.NoError(t, os.Chmod(above, 0o755)) // the server has to reach its own folder
 	}
 	tests := exec.Command(os.Args[0], "-test.run", "^TestDatabase$", "-test.v")
 	tests.Env = append(os.Environ(), "TMPDIR="+dir)
@@ -62,7 +62,7 @@ func TestAFolderThatIsNotTheServers(t *testing.T) {
 	assert.Empty(t, left)
 }
 
-// A database is empty, and there.
+// A new database exists and is empty.
 func TestDatabase(t *testing.T) {
 	db, err := sql.Open("pgx", postgrestest.Database(t))
 	require.NoError(t, err)

@@ -18,7 +18,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// registration is an agent that tells a name that is taken by the code of Postgres.
+// registration is an agent that recognizes a name that is taken by the error code of Postgres.
 func registration(db *sql.DB) adk.Config {
 	return adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		register := func(ctx context.Context, name string) (int, error) {
@@ -40,8 +40,8 @@ func registration(db *sql.DB) adk.Config {
 	}}}
 }
 
-// WLD-3: what errors.As finds in the error of a driver it finds in a replay without the
-// database, where the type is named.
+// WLD-3: what errors.As finds in the error of a driver, it also finds in a replay without the database, if
+// the type is named.
 func TestTheErrorOfADriverIsReplayed(t *testing.T) {
 	db := must(sql.Open("pgx", postgrestest.Database(t)))
 	must(db.Exec(`create table people (id serial primary key, name text constraint one_of_each unique)`))

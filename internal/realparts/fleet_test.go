@@ -26,12 +26,12 @@ import (
 )
 
 const (
-	// memberVariable says to a process of the fleet which one it is: "<number>|<sessions>|
+	// memberVariable tells a process of the fleet which member it is: "<number>|<sessions>|
 	// <deliveries of each>|<DSN>".
 	memberVariable = "ADKREPLAY_MEMBER"
 
 	members = 4
-	// receivers are the sessions that a process works at, at once.
+	// receivers is the number of sessions that a process works on concurrently.
 	receivers = 8
 	fleetName = "fleet"
 )
@@ -53,15 +53,15 @@ func TestMain(m *testing.M) {
 	os.Exit(postgrestest.Main(m))
 }
 
-// panics is a test within a process that is none.
+// panics replaces the test in a process that is no test: a failure panics.
 type panics struct{}
 
 func (panics) Errorf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 func (panics) FailNow()                          { panic("the test has failed") }
 
-// member is a process of the fleet: it delivers the numbers of its sessions, each when the one
-// before it is settled. Half of the sessions of the fleet are its own, so that each delivery
-// comes from two processes.
+// member runs a process of the fleet. It delivers the numbers of its sessions, each when the one before it is
+// settled. Half of the fleet's sessions belong to each process, so that each delivery comes from two
+// processes.
 func member(number, rest string) error {
 	n, err := strconv.Atoi(number)
 	if err != nil {
@@ -105,13 +105,13 @@ func member(number, rest string) error {
 	return errors.Join(append(failures, db.Close())...)
 }
 
-// deliver brings all deliveries of a session to their ends.
+// deliver settles all deliveries of a session.
 func (f fleet) deliver(ctx context.Context, h *session.Host, of string) error {
 	state, err := h.State(ctx, fleetName, of)
 	if err != nil {
 		return err
 	}
-	for n := int(state.Revision); n < f.each; n++ { // what is settled need not come again
+	for n := int(state.Revision); n < f.each; n++ { // skips what is settled already
 		d := session.Delivery{Tenant: fleetName, Session: of, ID: fmt.Sprint("d", n), Kind: "numbers", Payload: json.RawMessage(fmt.Sprint(n + 1))}
 		o, err := h.Deliver(ctx, d)
 		if err != nil {
@@ -124,8 +124,8 @@ func (f fleet) deliver(ctx context.Context, h *session.Host, of string) error {
 	return nil
 }
 
-// host is a host whose turns tell the world what they do, with a key by which it knows what
-// came before.
+// host returns a host whose turns record in the world what they do, under a key by which the world recognizes
+// repetitions.
 func (f fleet) host(db *database.DB, name string) (*session.Host, error) {
 	world, err := sql.Open("pgx", f.dsn)
 	if err != nil {
@@ -152,8 +152,8 @@ func (f fleet) host(db *database.DB, name string) (*session.Host, error) {
 	}), nil
 }
 
-// SES-12, SES-20, SES-22, SES-24, SES-25: four processes on one Postgres, one of which is
-// killed every second, settle each delivery once, in order: nothing is lost, nothing comes
+// SES-12, SES-20, SES-22, SES-24, SES-25: four processes on one Postgres server, one of which is killed every
+// second, settle each delivery exactly once and in order: nothing is lost, and nothing is done
 // twice.
 func TestFleet(t *testing.T) {
 	f := fleet{sessions: 200, each: 25, dsn: postgrestest.Database(t)}
@@ -181,12 +181,12 @@ func (f fleet) start(t *testing.T, n int) *exec.Cmd {
 	c := exec.Command(os.Args[0])
 	c.Env, c.Stderr = append(os.Environ(), fmt.Sprintf("%s=%d|%d|%d|%s", memberVariable, n, f.sessions, f.each, f.dsn)), os.Stderr
 	require.NoError(t, c.Start())
-	t.Cleanup(func() { _ = c.Process.Kill() }) // one that is left where the test has failed
+	t.Cleanup(func() { _ = c.Process.Kill() }) // in case the test has failed
 	return c
 }
 
-// run has the fleet work, and kills one process after the other, every second and for every
-// tenth of the work, and starts it again.
+// run lets the fleet work. It kills one process after the other, one each second and for each tenth of the
+// work, and starts it again.
 func (f fleet) run(t *testing.T, rows *sql.DB) (killed int) {
 	type end struct {
 		n   int
@@ -219,7 +219,7 @@ func (f fleet) run(t *testing.T, rows *sql.DB) (killed int) {
 			require.NoError(t, rows.QueryRow("select count(*) from deliveries where state = 'committed'").Scan(&settled))
 			total := f.sessions * f.each
 			done := 10 * settled / total
-			if settled < before+total/100 || time.Since(last) < time.Second && done <= tenths { // who gets to do little is not killed over it
+			if settled < before+total/100 || time.Since(last) < time.Second && done <= tenths { // a process that gets little done is not killed for it
 				continue
 			}
 			if c := running[next%members]; c != nil && c.Process.Kill() == nil {
@@ -232,11 +232,11 @@ func (f fleet) run(t *testing.T, rows *sql.DB) (killed int) {
 	return killed
 }
 
-// check reads what is there with plain SQL.
+// check reads the result with plain SQL.
 func (f fleet) check(t *testing.T, rows *sql.DB, db *database.DB) {
 	h, err := f.host(db, "the last")
 	require.NoError(t, err)
-	for { // outcomes that a process was killed over, which nobody was told
+	for { // reports the outcomes that were not reported because a process was killed
 		_, err := h.Resume(t.Context(), f.sessions)
 		require.NoError(t, err)
 		var left int

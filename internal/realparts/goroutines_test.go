@@ -16,9 +16,9 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// pipeline is an agent with goroutines and channels of its own: one hands out work, two do
-// it, and the executor gathers. The careless one leaves when the first result is an error,
-// and nobody takes the others.
+// pipeline returns an agent with goroutines and channels of its own: one hands out work, two do it, and the
+// executor collects the results. The careless one returns if the first result is an error, and nobody
+// receives the others.
 func pipeline(careless bool) turn.Subject {
 	return turn.Subject{Name: "pipeline", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
 		return adk.Config{Storage: fakes.NewStorage(noted("a", "tea"), noted("b", "milk")).Storage(), Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -62,7 +62,7 @@ func pipeline(careless bool) turn.Subject {
 	}}
 }
 
-// Goroutines of an agent's own are waited for, and told of where they stay.
+// The explorer waits for an agent's own goroutines, and reports where they stay.
 func TestGoroutinesAndChannels(t *testing.T) {
 	careless, err := explore.Explore(t.Context(), pipeline(true), explore.Options{})
 	require.NoError(t, err)

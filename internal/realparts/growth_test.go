@@ -26,11 +26,11 @@ import (
 	"github.com/adkreplay/adkreplay/internal/storagetest"
 )
 
-// sessionsVariable is how many sessions there are.
+// sessionsVariable sets the number of sessions.
 const sessionsVariable = "ADKREPLAY_SESSIONS"
 
-// grown are the rows of so many sessions, each of which three deliveries were settled of, with
-// one value and six messages, as a plain reader finds them. Every thousandth has a delivery
+// grown are statements that insert this many sessions, as plain rows. Of each session three deliveries are
+// settled, with one value and six messages. Every thousandth session has a delivery
 // that waits.
 var grown = []string{
 	`insert into sessions select 'grown', 's' || n, 1, 3, 3, '', 0, 4, 0, '"ada"', 'numbers', 'null', null, 1, 1, 0 from generate_series(1, %d) n`,
@@ -45,9 +45,9 @@ var grown = []string{
 // digestOfOne is the SHA-256 of the payload 1.
 const digestOfOne = "6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b"
 
-// SES-42, STO-15: what a session costs does not depend on how many there are: no statement of
-// a delivery, nor one that looks for work, goes through a table, and the blocks that a
-// delivery touches are few.
+// SES-42, STO-15: the cost of a session does not depend on the number of sessions. No statement for a delivery,
+// or for finding work, scans a table, and a delivery touches few
+// blocks.
 func TestSessionsGrow(t *testing.T) {
 	n := 20_000
 	if text := os.Getenv(sessionsVariable); text != "" {
@@ -60,7 +60,7 @@ func TestSessionsGrow(t *testing.T) {
 	require.NoError(t, err)
 	raw, err := sql.Open("pgx", dsn)
 	require.NoError(t, err)
-	raw.SetMaxIdleConns(0) // what a connection did is counted when it ends, and some seconds late before
+	raw.SetMaxIdleConns(0) // a connection is counted when it ends; before that, some seconds late
 	quiet(t, raw)
 	for _, statement := range grown {
 		_, err := raw.Exec(fmt.Sprintf(statement, n))
@@ -69,7 +69,7 @@ func TestSessionsGrow(t *testing.T) {
 	_, err = raw.Exec("analyze")
 	require.NoError(t, err)
 	require.NoError(t, db.Close())
-	of := func(i int) int { return 1 + 1000*(i%(n/1000)) + i/(n/1000) } // which do not wait
+	of := func(i int) int { return 1 + 1000*(i%(n/1000)) + i/(n/1000) } // sessions without a waiting delivery
 	for _, one := range []struct {
 		what string
 		call func(db *database.DB, h *session.Host, i int) error
@@ -104,8 +104,8 @@ func settle(t *testing.T, h *session.Host, of string) error {
 	return err
 }
 
-// measured makes many calls, and says how many blocks one touches and what it takes. None of
-// them goes through a table.
+// measured makes many calls, and reports how many blocks each touches and how long it takes. No call may
+// scan a table.
 func measured(t *testing.T, dsn string, raw *sql.DB, call func(db *database.DB, h *session.Host, i int) error) (blocks int, took string) {
 	const many = 200
 	before := workOf(t, raw)
@@ -120,26 +120,26 @@ func measured(t *testing.T, dsn string, raw *sql.DB, call func(db *database.DB, 
 		require.NoError(t, call(db, h, i))
 		all = append(all, time.Since(began))
 	}
-	require.NoError(t, db.Close()) // what it did is counted when its connections end
+	require.NoError(t, db.Close()) // the work of a connection is counted when it ends
 	after := workOf(t, raw)
 	assert.Equal(t, before.scans, after.scans, "scans of whole tables")
 	slices.Sort(all)
 	return (after.blocks - before.blocks) / many, fmt.Sprintf("%s in the middle, one in a hundred %s", all[many/2].Round(10*time.Microsecond), all[many*99/100].Round(10*time.Microsecond))
 }
 
-// STO-8: the last 50 messages of 100,000 cost the blocks that those of 1,000 do.
+// STO-8: reading the last 50 messages of 100,000 touches as many blocks as reading the last of 1,000.
 func TestTheLastOfManyMessages(t *testing.T) {
 	dsn := postgrestest.Database(t)
 	raw, err := sql.Open("pgx", dsn)
 	require.NoError(t, err)
-	raw.SetMaxIdleConns(0) // what a connection did is counted when it ends, and some seconds late before
+	raw.SetMaxIdleConns(0) // a connection is counted when it ends; before that, some seconds late
 	const last, fetches = 50, 20
 	blocks := func(of string, earlier int) int {
 		config := database.Config{Config: storage.Config{Limit: map[adk.CollectionName]int{adk.Messages: last}}}
 		db, err := postgres.Open(t.Context(), dsn, config)
 		require.NoError(t, err)
 		quiet(t, raw)
-		for _, statement := range []string{ // which nobody reads, and are no messages
+		for _, statement := range []string{ // rows that nobody reads and that are no messages
 			"insert into records select 'shop', $1, 'messages', sha256(convert_to(n::text, 'UTF8')), n, 'earlier', '', '', '', 1 from generate_series(1, $2::bigint) n",
 			"insert into positions values ('shop', $1, 'messages', $2)",
 		} {
@@ -172,11 +172,11 @@ func TestTheLastOfManyMessages(t *testing.T) {
 	assert.NoError(t, raw.Close())
 }
 
-// counted are the tables whose blocks are.
+// counted are the tables whose blocks are counted.
 var counted = []string{"sessions", "deliveries", "session_context", "positions", "records"}
 
-// quiet keeps the server from sweeping the tables by itself, whenever it pleases: it counts
-// the blocks that it touches then too.
+// quiet stops the server from vacuuming the tables on its own, because it also counts the blocks that
+// it touches then.
 func quiet(t *testing.T, raw *sql.DB) {
 	for _, table := range counted {
 		_, err := raw.Exec("alter table " + table + " set (autovacuum_enabled = false)")
@@ -184,7 +184,7 @@ func quiet(t *testing.T, raw *sql.DB) {
 	}
 }
 
-// work is what a server has done.
+// work is what the server has done.
 type work struct{ scans, blocks int }
 
 func workOf(t *testing.T, raw *sql.DB) (w work) {

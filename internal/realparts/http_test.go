@@ -21,8 +21,8 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// caller is an agent that asks a server on loopback, twice over one connection, and says
-// what it answers. The careless one says whatever comes.
+// caller returns an agent that asks a server on loopback twice over one connection, and reports the
+// answers. The careless one reports whatever it gets.
 func caller(server string, careless bool) turn.Subject {
 	return turn.Subject{Name: "caller", Open: func(context.CancelCauseFunc) turn.Instance {
 		pool := &http.Transport{}
@@ -78,12 +78,12 @@ func caller(server string, careless bool) turn.Subject {
 	}}
 }
 
-// A server of net/http is asked for real in each run, and broken where it answers; the
-// goroutines of its connections are nobody's.
+// A real net/http server is asked in each run, and faults break its answers. The goroutines of its
+// connections are not reported.
 func TestHTTPOnLoopback(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprint(w, `{"answer":"rain"}`, strings.Repeat(" ", 64<<10)) // more than a buffer takes
+		fmt.Fprint(w, `{"answer":"rain"}`, strings.Repeat(" ", 64<<10)) // more than a buffer holds
 	}))
 	t.Cleanup(server.Close)
 	careless, err := explore.Explore(t.Context(), caller(server.URL, true), explore.Options{})

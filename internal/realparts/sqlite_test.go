@@ -21,8 +21,8 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// book is a collection of memories in a SQLite file: a row of each, and an index of their
-// words. The careless one writes both without a transaction.
+// book is a collection of memories in a SQLite file: a row for each memory, and an index of their
+// words. The careless one writes the two without a transaction.
 type book struct {
 	db       *sql.DB
 	careless bool
@@ -44,7 +44,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// Fetch gives all memories.
+// Fetch returns all memories.
 func (b *book) Fetch(ctx context.Context, _ adk.Scope) (all []*adk.Memory, err error) {
 	rows, err := b.db.QueryContext(ctx, "select id, text from memories order by id")
 	if err != nil {
@@ -66,7 +66,7 @@ type executor interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// Store writes the row and the index.
+// Store writes the row and its index entries.
 func (b *book) Store(ctx context.Context, _ adk.Scope, m *adk.Memory) error {
 	if b.careless {
 		return b.write(ctx, b.db, m)
@@ -92,18 +92,18 @@ func (b *book) write(ctx context.Context, db executor, m *adk.Memory) error {
 	return err
 }
 
-// Mutate is Store.
+// Mutate does the same as Store.
 func (b *book) Mutate(ctx context.Context, scope adk.Scope, m *adk.Memory) error {
 	return b.Store(ctx, scope, m)
 }
 
-// Delete takes the row and its index away.
+// Delete removes the row and its index entries.
 func (b *book) Delete(ctx context.Context, _ adk.Scope, id string) error {
 	_, err := b.db.ExecContext(ctx, "delete from memories where id = ?; delete from words where id = ?", id, id)
 	return err
 }
 
-// torn says whether rows and index are of one mind.
+// torn returns an error if the rows and the index do not agree.
 func (b *book) torn() error {
 	var rows, words int
 	if err := b.db.QueryRow("select (select count(*) from memories), (select count(*) from words)").Scan(&rows, &words); err != nil {
@@ -119,9 +119,9 @@ func noted(id, text string) *adk.Memory {
 	return must(adk.NewMemory(adk.MemoryInit{ID: id, Content: text, Confidence: new(1.0), Importance: new(1.0), CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch}))
 }
 
-// bookkeeper is an agent that keeps two memories in a file of its own. The turn that
-// follows opens what is there then: a copy of the files, as a process that has crashed
-// holds no lock.
+// bookkeeper returns an agent that stores two memories in its own file. The turn that follows opens a copy of
+// the files as they are then, because a crashed process holds no
+// lock.
 func bookkeeper(folder string, careless bool) turn.Subject {
 	var runs atomic.Int64
 	return turn.Subject{Name: "bookkeeper", Open: func(context.CancelCauseFunc) turn.Instance {
@@ -143,7 +143,7 @@ func bookkeeper(folder string, careless bool) turn.Subject {
 				return dc.Ack()
 			}}}, adk.RawTurn{SystemPrompt: "Keep books."}
 		}
-		var left error // what the crash or the end has left, before the next turn
+		var left error // what the crash or the end left, before the next turn
 		i := turn.Instance{
 			Next: func() (adk.Config, adk.RawTurn) {
 				next := filepath.Join(folder, filepath.Base(file)+".next")
@@ -169,8 +169,8 @@ func bookkeeper(folder string, careless bool) turn.Subject {
 	}}
 }
 
-// A real file of SQLite tears where a program writes two rows without a transaction, by an
-// error and by a crash; with one it does not, whatever breaks.
+// A real SQLite file is inconsistent if a program writes two rows without a transaction and there is an error
+// or a crash in between. With a transaction it is consistent, whatever fault occurs.
 func TestSQLite(t *testing.T) {
 	careless, err := explore.Explore(t.Context(), bookkeeper(t.TempDir(), true), explore.Options{})
 	require.NoError(t, err)

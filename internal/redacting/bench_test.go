@@ -21,14 +21,14 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// secretiveRun is a run that says so many different secrets.
+// secretiveRun is a run that contains this many different secrets.
 type secretiveRun struct {
 	name  string
 	rules redact.Rules
 	say   func(h *adk.Helpers, n int) error
 }
 
-// aKey is the nth of many keys that look like nothing else.
+// aKey returns the n-th of many keys that do not resemble each other.
 func aKey(n int) string { return fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, n)))[:24] }
 
 var secretiveRuns = []secretiveRun{
@@ -72,7 +72,7 @@ func (s secretiveRun) recorded(t testing.TB, secrets int) *trace.Trace {
 	return tracetest.ReadTrace(t, out.Bytes())
 }
 
-// BenchmarkSecrets doubles how many different secrets a run says: ns/secret stay as they are.
+// BenchmarkSecrets doubles the number of different secrets in a run; ns/secret should stay the same.
 func BenchmarkSecrets(b *testing.B) {
 	for _, s := range secretiveRuns {
 		rules := mustRules(b, &s.rules)
@@ -93,8 +93,8 @@ func BenchmarkSecrets(b *testing.B) {
 	}
 }
 
-// How long it takes to look for members in JSON that is nested so deep, and in the texts of it:
-// twice as deep takes twice as long.
+// BenchmarkNested looks for members in deeply nested JSON, and in JSON within texts. Twice the depth should
+// take twice as long.
 func BenchmarkNested(b *testing.B) {
 	rules, err := redacting.Compile(&redact.Rules{Paths: []string{"phone", "args.pin"}})
 	require.NoError(b, err)

@@ -24,8 +24,8 @@ type closed struct{ bytes.Buffer }
 
 func (*closed) Close() error { return nil }
 
-// What a path finds in one run of a conversation is looked for in the next, and in no other
-// one's; where nobody says what a conversation is, each run is for itself.
+// What a path finds in one run of a conversation is looked for in its next runs, and not in those of another
+// conversation. If nothing says what a conversation is, each run is on its own.
 func TestConversationsKnowWhatWasFound(t *testing.T) {
 	const number = "4012 8888 8888 1881"
 	run := func(named bool, prompts ...string) (traces []string) {
@@ -63,7 +63,7 @@ func TestConversationsKnowWhatWasFound(t *testing.T) {
 	assert.Contains(t, run(true, "Help.", "Help.")[1], number, "of no conversation")
 }
 
-// Of the latest conversations the latest secrets are kept, each once.
+// Only the latest secrets of the latest conversations are kept, each secret once.
 func TestConversationsAreBounded(t *testing.T) {
 	all := redacting.NewConversations(func(first *adk.Crossing) string { return first.Text })
 	ada := &adk.Crossing{Text: "ada"}
@@ -85,7 +85,7 @@ func TestConversationsAreBounded(t *testing.T) {
 	assert.Empty(t, all.Begin(ada))
 }
 
-// Runs of a conversation may be under way at once.
+// Several runs of one conversation may be under way concurrently.
 func TestConversationsAtOnce(t *testing.T) {
 	all := redacting.NewConversations(func(first *adk.Crossing) string { return first.Text })
 	var runs sync.WaitGroup

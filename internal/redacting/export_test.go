@@ -7,7 +7,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/streamre"
 )
 
-// What the tests of streams look at.
+// For the tests of streams.
 const MaxHeld = maxHeld
 
 var (
@@ -15,13 +15,13 @@ var (
 	NewRedactor     = newRedactor
 )
 
-// Redactor is what the tests of streams and secrets look at.
+// Redactor is for the tests of streams and secrets.
 type Redactor = redactor
 
-// SpansAlone are the secrets in a text that stands alone.
+// SpansAlone returns the secrets in a text that stands alone.
 func (r *redactor) SpansAlone(text string) []streamre.Span { return merged(r.spansAsWritten(text)) }
 
-// Meet has a line say secrets under a name.
+// Meet makes a line contain secrets under a name.
 func (r *redactor) Meet(name string, secrets ...string) {
 	for _, secret := range secrets {
 		if _, err := r.Line(fmt.Appendf(nil, `{"kind":"report-log","payload":{%q:%q}}`, name, secret), false); err != nil {
@@ -30,14 +30,14 @@ func (r *redactor) Meet(name string, secrets ...string) {
 	}
 }
 
-// Hunts reports whether something is looked for that a path has found.
+// Hunts reports whether the redactor looks for anything that a path has found.
 func (r *redactor) Hunts() bool { return r.hunted > 0 }
 
-// Decided is the place up to which it is clear what is secret.
+// Decided returns the position up to which it is known what is secret.
 func (s *redactStream) Decided() int { return s.decided }
 
-// Begin has a run begin with a call, in which a path finds secrets, and gives what was known of
-// its conversation before.
+// Begin begins a run with a call in which a path finds secrets. It returns the secrets that were known of the
+// conversation before.
 func (c *Conversations) Begin(first *adk.Crossing, secrets ...string) (known []string) {
 	of := c.begun(first)
 	if of == nil {
@@ -52,7 +52,7 @@ func (c *Conversations) Begin(first *adk.Crossing, secrets ...string) (known []s
 	return known
 }
 
-// What the tests of conversations fill.
+// The limits that the tests of conversations reach.
 const (
 	MostConversations = mostConversations
 	MostSecrets       = mostSecrets

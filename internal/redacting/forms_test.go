@@ -25,7 +25,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
-// onDisk records a turn into a file, and gives its bytes.
+// onDisk records a turn into a file, and returns the file's bytes.
 func onDisk(t *testing.T, rules *redact.Rules, config adk.Config, raw adk.RawTurn) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "turn.jsonl")
@@ -41,7 +41,7 @@ func onDisk(t *testing.T, rules *redact.Rules, config adk.Config, raw adk.RawTur
 	return written
 }
 
-// jsonOf is what Go's JSON writes of a value.
+// jsonOf returns what Go's JSON encoder writes for a value.
 func jsonOf(value any) string {
 	text, _ := json.Marshal(value)
 	return string(text)
@@ -55,7 +55,7 @@ func unquotedJSON(text string) string {
 	return strings.Trim(strings.TrimSpace(b.String()), `"`)
 }
 
-// Of a secret that a path has found nothing is on disk, however a text writes it.
+// A secret that a path has found does not reach the disk, in whatever form a text spells it.
 func TestASecretIsFoundInEveryForm(t *testing.T) {
 	const secret = `p&ss<w/rd>+é~1"x"`
 	python := strings.NewReplacer("é", `\u00e9`, `"`, `\"`).Replace(secret)
@@ -104,15 +104,15 @@ func TestASecretIsFoundInEveryForm(t *testing.T) {
 	}
 }
 
-// A pattern finds a secret also where only Go's JSON has written it, and one secret has
-// one placeholder.
+// A pattern also finds a secret that only Go's JSON encoder has escaped, and every form of a secret has the same
+// placeholder.
 func TestAPatternFindsWhatJSONEscapes(t *testing.T) {
 	r := redacting.NewRedactor(mustRules(t, &redact.Rules{Patterns: []redact.Pattern{{Kind: "key", Expr: `key<[a-z&]+>`}}}))
 	assert.Equal(t, `{"a":"é [redacted:key:1]."} [redacted:key:1]`, r.Text(`{"a":"é key\u003cab\u0026c\u003e."} key<ab&c>`))
 	assert.Equal(t, `\u00e9 \u0026 & nothing`, r.Text(`\u00e9 \u0026 & nothing`))
 }
 
-// In a text that comes whole a secret is found however often it was escaped, and by whom.
+// In a text that comes as a whole, a secret is found however often it was escaped, and by which encoder.
 func TestASecretIsFoundBelowEscapes(t *testing.T) {
 	r := redacting.NewRedactor(mustRules(t, &redact.Rules{Patterns: []redact.Pattern{{Kind: "key", Expr: `key<[a-z&"\\é😀\n]+>`}}}))
 	const secret = "key<a&\"\\é😀\nb>"
@@ -127,7 +127,7 @@ func TestASecretIsFoundBelowEscapes(t *testing.T) {
 	}
 }
 
-// piecesOf asks the world, and hands out the texts as the pieces of one answer.
+// piecesOf asks the world, and yields the texts as the pieces of one answer.
 func piecesOf(pieces []any) adk.Executor {
 	return adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		answer := adk.AskStream(ctx, "model", "go on", func(_ context.Context, _ string, hand func(any) error) error {
@@ -147,8 +147,8 @@ func piecesOf(pieces []any) adk.Executor {
 	}}
 }
 
-// A secret that is cut over the pieces of an answer is not on disk, nor a part of it, and
-// the pieces keep their lines.
+// A secret that is cut across the pieces of an answer does not reach the disk, not even in part, and the
+// pieces keep their lines.
 func TestASecretInPieces(t *testing.T) {
 	const secret = "sk-0123456789abcdef"
 	rules := &redact.Rules{Patterns: []redact.Pattern{{Kind: "key", Expr: `\bsk-[0-9a-f]{16}`}}}
@@ -166,7 +166,7 @@ func TestASecretInPieces(t *testing.T) {
 	}
 }
 
-// Members whose names differ in a ~ alone are two texts, and their streams two.
+// Two members whose names differ only in a ~ are two texts, with a stream each.
 func TestASecretInPiecesBesideOtherMembers(t *testing.T) {
 	const secret = "sk-0123456789abcdef"
 	rules := &redact.Rules{Patterns: []redact.Pattern{{Kind: "key", Expr: `\bsk-[0-9a-f]{16}`}}}
@@ -177,8 +177,8 @@ func TestASecretInPiecesBesideOtherMembers(t *testing.T) {
 	verifies(t, written, "pieces")
 }
 
-// What a pattern finds in a stream is looked for behind it in its other forms too, wherever
-// they are cut, although the line that it stands in waits for others; and in one text.
+// What a pattern finds in a stream is also looked for in its other forms after that point, wherever they are
+// cut, although the line that contains it still waits for others. The same holds within one text.
 func TestFormsOfASecretInPieces(t *testing.T) {
 	const secret = "sk-0123456789abcdef"
 	encoded := base64.StdEncoding.EncodeToString([]byte(secret))
@@ -199,8 +199,8 @@ func TestFormsOfASecretInPieces(t *testing.T) {
 	assert.NotContains(t, r.Text(secret+" is "+encoded), encoded[:8])
 }
 
-// What a transport has left out already is no secret: there is nothing to hide, and the same
-// words elsewhere stay.
+// A value that a transport has already left out is no secret: there is nothing to hide, and the same words
+// elsewhere are kept.
 func TestWhatIsLeftOutIsNoSecret(t *testing.T) {
 	executor := adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		request := map[string]any{"query": map[string]string{"apikey": "left out"}}
@@ -213,8 +213,8 @@ func TestWhatIsLeftOutIsNoSecret(t *testing.T) {
 	verifies(t, written, "left out")
 }
 
-// The names of seams do not say what the first line hides, and what is found behind the
-// header changes no name: both replay.
+// The names of seams do not reveal what the first line hides. A secret that is found after the header does
+// not change a name. In both cases the trace replays.
 func TestNamesOfSeamsKeepWhatLinesHide(t *testing.T) {
 	const secret = "hunter2-and-more"
 	config := adk.Config{
@@ -242,8 +242,8 @@ func TestNamesOfSeamsKeepWhatLinesHide(t *testing.T) {
 	verifies(t, late, "known behind the header")
 }
 
-// WLD-7: a secret in a history that is sent again with each ask is nowhere on disk, and
-// comes back in no request that is restored.
+// WLD-7: a secret in a history that every ask sends again is nowhere on disk, and does not come back when a
+// request is restored.
 func TestASecretInAHistoryThatIsSentAgain(t *testing.T) {
 	const secret = "pw-0123456789abcdef"
 	config := adk.Config{Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {

@@ -21,7 +21,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
-// jsonTexts are texts with JSON in them, and what is left of them where phone is a path, and
+// jsonTexts are texts that contain JSON, with the result of redacting them with the paths phone and
 // args.pin.
 var jsonTexts = []struct{ name, text, redacted string }{
 	{"an object", `{"city":"Oslo","phone":"+47 555 12 345"}`, `{"city":"Oslo","phone":"[redacted:phone:1]"}`},
@@ -57,8 +57,8 @@ func phones(t *testing.T) *redacting.Compiled {
 	return rules
 }
 
-// What a path covers in JSON that stands in a text is taken out of it; all else of the text
-// stays as it is spelled.
+// A value that a path covers, in JSON within a text, is taken out of the text. The rest of the text keeps its
+// spelling.
 func TestMembersInTexts(t *testing.T) {
 	for _, c := range jsonTexts {
 		t.Run(c.name, func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestMembersInTexts(t *testing.T) {
 	}
 }
 
-// It is so wherever a text is parted into deltas, and no delta is written before it is clear.
+// The same holds however a text is split into deltas, and no delta is written before it is known what is secret.
 func TestMembersInDeltas(t *testing.T) {
 	draw := rand.New(rand.NewPCG(1, 2))
 	for _, c := range jsonTexts {
@@ -83,7 +83,7 @@ func TestMembersInDeltas(t *testing.T) {
 	}
 }
 
-// inDeltas is what is written of a text that comes in deltas, as soon as it can be.
+// inDeltas returns what is written of a text that comes in deltas, each as soon as possible.
 func inDeltas(t *testing.T, text string, draw *rand.Rand) string {
 	stream := redacting.NewRedactStream(redacting.NewRedactor(phones(t)))
 	var written strings.Builder
@@ -99,12 +99,12 @@ func inDeltas(t *testing.T, text string, draw *rand.Rand) string {
 	return written.String()
 }
 
-// jsonPieces are what texts are drawn of that have JSON in them, whole and broken.
+// jsonPieces are the parts from which texts with whole and broken JSON are drawn.
 var jsonPieces = []string{"{", "}", "[", "]", `"`, ":", ",", "\n", `\`, " ", "phone", `"phone":`, `"args":{"pin":`, "abc1", "12345",
 	`\u007b`, "u007b", `\u00`, "7b", `\"`, `{\"phone\":\"`, `\u007b\"phone\":\"`, `\{\"phone\":\"`, "true", "1", `"x":`}
 
-// Whatever a text is, its deltas are redacted as the whole is. What is long enough to be looked
-// for elsewhere is left out: what was written before it was known stays.
+// The deltas of any text are redacted like the whole text. Texts with a secret that is long enough to be looked for
+// elsewhere are left out, because what was written before it was known stays.
 func TestMembersInDeltasOfAnyText(t *testing.T) {
 	draw := rand.New(rand.NewPCG(3, 4))
 	texts, compared := 4_000, 0
@@ -130,8 +130,8 @@ func TestMembersInDeltasOfAnyText(t *testing.T) {
 	assert.Greater(t, compared, 1000)
 }
 
-// What a pattern finds that begins before a member is no member: it is a placeholder, whatever
-// the member is, and the member is looked for elsewhere all the same.
+// If a pattern's match begins before a member, the member is replaced with the match by one placeholder, whatever
+// the member is. The member's value is still looked for elsewhere.
 func TestPatternsOverMembers(t *testing.T) {
 	rules, err := redacting.Compile(&redact.Rules{Paths: []string{"phone"}, Patterns: []redact.Pattern{{Kind: "row", Expr: `row.*"phone": "?5`}}})
 	require.NoError(t, err)
@@ -149,8 +149,8 @@ func TestPatternsOverMembers(t *testing.T) {
 	}
 }
 
-// What stands in a text without a { is written at once: a story that a model tells in the
-// arguments of a call does not wait for its end.
+// Text without a { is written at once. So a story in the arguments of a model's call does not wait until the
+// text ends.
 func TestTextsWithoutObjectsDoNotWait(t *testing.T) {
 	stream := redacting.NewRedactStream(redacting.NewRedactor(phones(t)))
 	stream.Add(`{"story":"Once upon a time`, false)
@@ -161,8 +161,8 @@ func TestTextsWithoutObjectsDoNotWait(t *testing.T) {
 	assert.Equal(t, stream.Text.Len()-len(`"555`), stream.Decided())
 }
 
-// A model's arguments, which are a text, cut over pieces, come before the call that says what
-// they are; what a tool gives, and what the next request says of both, are texts as well.
+// A model's arguments are a text, cut across pieces, that comes before the call that uses them. The result of a tool,
+// and the next request with both of them, contain them as texts as well.
 func TestMembersThatModelsWrite(t *testing.T) {
 	const phone, pin, given = "+47 555 12 345", "4711-0815", "+47 555 99 999"
 	piece := func(i int, args string) string {
@@ -201,10 +201,10 @@ func TestMembersThatModelsWrite(t *testing.T) {
 	assert.Nil(t, report.Divergence)
 }
 
-// The value of a session stays one where a path covers all of it, with its version: code that
-// reads it finds the types that it wants. Other JSON that is covered is taken out as a whole,
-// also what only looks like such a value, in whose place a secret may stand. What it says is not
-// said elsewhere either.
+// If a path covers a whole value of a session, with its version, the value keeps its form, so that code that reads
+// it finds the types that it expects. Other JSON that is covered is replaced as a whole, also if it only looks like
+// such a value, because a secret may be in the place of the version. What the value contains is also hidden
+// elsewhere.
 // (SES-31)
 func TestJSONThatIsCovered(t *testing.T) {
 	for _, c := range []struct{ at, held, want string }{
@@ -232,7 +232,7 @@ func TestJSONThatIsCovered(t *testing.T) {
 	}
 }
 
-// The values of a session stay ones in the raw turn that an attempt begins with, too. (SES-31)
+// The values of a session also keep their form in the raw turn that an attempt begins with. (SES-31)
 func TestSessionsOfRawTurnsStayValues(t *testing.T) {
 	var recorded bytes.Buffer
 	recorder := replay.Record(&recorded, replay.RecordOptions{Redact: &redact.Rules{Paths: []string{"customer"}}})

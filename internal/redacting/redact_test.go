@@ -29,7 +29,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// verifies replays a trace, which must agree in everything.
+// verifies replays a trace, and requires that everything agrees.
 func verifies(t testing.TB, file []byte, about string) *replay.Report {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience.Long)
@@ -42,7 +42,7 @@ func verifies(t testing.TB, file []byte, about string) *replay.Report {
 	return report
 }
 
-// formatSays reports whether a trace may have a word whatever is in it.
+// formatSays reports whether a word may occur in any trace, because the format uses it.
 func formatSays(word string) bool {
 	for _, k := range adk.Kinds() {
 		if strings.Contains(k.String(), word) {
@@ -69,8 +69,8 @@ func formatSays(word string) bool {
 		$from head tail size`, word)
 }
 
-// engineSays reports whether a word may be the engine's own: of an error's
-// message, or of what was contained. What the engine says, it says again.
+// engineSays reports whether a word may come from the engine itself: from the message of one of its errors, or
+// from a contained failure. A replay writes it again.
 func engineSays(recorded *trace.Trace, word string) bool {
 	var says func(err error) bool
 	says = func(err error) bool {
@@ -86,11 +86,11 @@ var (
 	wordOf  = regexp.MustCompile(`[A-Za-z]{3,}`)
 	escapes = regexp.MustCompile(`\\[nrt]`) // their letter begins no word
 	inBytes = regexp.MustCompile(`"\$?bytes":"([^"]*)"`)
-	onlyHex = regexp.MustCompile(`^[a-f]+$`) // digests have these by chance
+	onlyHex = regexp.MustCompile(`^[a-f]+$`) // digests contain these by chance
 )
 
-// placeholders counts those of a file, also within bytes and in the places of
-// MIME types.
+// placeholders returns the number of placeholders in a file, including those within bytes and in the places
+// of MIME types.
 func placeholders(file []byte) int {
 	n := bytes.Count(file, []byte("[redacted:")) + bytes.Count(file, []byte("application/x-redacted"))
 	for _, encoded := range inBytes.FindAllSubmatch(file, -1) {
@@ -100,8 +100,8 @@ func placeholders(file []byte) int {
 	return n
 }
 
-// wholeLines is a trace in the last version of the format in which each line says all
-// that it means.
+// wholeLines converts a trace to the last version of the format in which each line contains all that it
+// means.
 func wholeLines(t *testing.T, data []byte) []byte {
 	recorded := tracetest.ReadTrace(t, data)
 	recorded.Version = 3
@@ -111,9 +111,9 @@ func wholeLines(t *testing.T, data []byte) []byte {
 	return out.Bytes()
 }
 
-// Whatever is secret in a recorded turn, the redacted trace of it does not have
-// it, and replays without a difference. A normal run tries every fourth word, others
-// for each fixture; with the variable of the engine's mutants every word.
+// Whichever word of a recorded turn is secret, the redacted trace does not contain it, and replays
+// without a divergence. A normal run tries every fourth word, and other words for each fixture. With the
+// variable of the engine's mutants, every word is tried.
 func TestRedactedTracesReplay(t *testing.T) {
 	thorough.Long(t)
 	thorough.OneGoroutine(t)
@@ -145,8 +145,8 @@ func TestRedactedTracesReplay(t *testing.T) {
 	})
 }
 
-// ART-25: a Redaction with nothing to find changes nothing but the footer and the marks of
-// artifacts, which say no hash.
+// ART-25: if there is nothing to redact, redaction changes only the footer, and the marks of
+// artifacts, from which the hash is missing.
 func TestWithoutSecretsATraceIsAsItWas(t *testing.T) {
 	tracetest.EachFixture(t, func(t *testing.T, recorded *trace.Trace) {
 		var file bytes.Buffer
@@ -166,7 +166,7 @@ func TestWithoutSecretsATraceIsAsItWas(t *testing.T) {
 	})
 }
 
-// What the matcher finds is what package regexp finds, however the text comes.
+// The matcher finds the same as package regexp, in whatever pieces the text comes.
 func TestTheMatcherFindsWhatRegexpFinds(t *testing.T) {
 	exprs := []string{`a+b?`, `a|ab`, `ab|a`, `(a|b)*c`, `\bab\b`, `^a`, `a$`, `a.*?b`, `a.*b`, `(?i)AB`, `[^a]b`, `é+`, `ab{2,3}`, `(ab)+`, `(?s)a.b`, `(?m)^b$`, `aab|b`, `a(bc|b)c?`, `\Ba`, `x+x+y`}
 	rapid.Check(t, func(t *rapid.T) {
@@ -193,8 +193,8 @@ func TestTheMatcherFindsWhatRegexpFinds(t *testing.T) {
 	})
 }
 
-// FuzzMatcher looks for a pattern in a text that comes in two pieces: what is
-// found is what package regexp finds.
+// FuzzMatcher looks for a pattern in a text that comes in two pieces, and compares the matches with those of
+// package regexp.
 func FuzzMatcher(f *testing.F) {
 	f.Add(`a+b?|\bc`, "xaab c", 3)
 	f.Add(`(?i)k[éE]*?`, "K\xc3\xa9\xff", 2)
@@ -219,8 +219,8 @@ func FuzzMatcher(f *testing.F) {
 	})
 }
 
-// A pattern that can match nothing at some place of a text is refused: of two ways to
-// match there, it could choose the one that hides no secret.
+// A pattern that can match the empty text is refused: where it can match in two ways, it could choose the
+// one that hides no secret.
 func TestAPatternThatMatchesNothingIsRefused(t *testing.T) {
 	for _, expr := range []string{``, `a*`, `\b|a`, `a|\b`, `$`, `^`, `(?:\ba?)`, `(?m)a?$`, `\Ba*`} {
 		_, err := redacting.Compile(&redact.Rules{Patterns: []redact.Pattern{{Kind: "x", Expr: expr}}})
@@ -232,20 +232,20 @@ func TestAPatternThatMatchesNothingIsRefused(t *testing.T) {
 	}
 }
 
-// isEngineWord reports whether a field holds nothing but words of the engine's
-// own: statuses, and checksums in what it tells.
+// isEngineWord reports whether a field contains only words of the engine itself: statuses, and
+// checksums in events.
 func isEngineWord(x *adk.Crossing, f adk.Field) bool {
 	return f == adk.FieldStatus || f == adk.FieldKey && x.Kind.Class() == adk.ClassEvent
 }
 
-// A secret is taken out of every field that can hold one.
+// A secret is taken out of every field that can contain one.
 func TestEveryFieldIsRedacted(t *testing.T) {
 	const secret = "classified-0123456789"
 	rules := redact.Rules{Patterns: []redact.Pattern{{Kind: "key", Expr: `classified-[0-9]{10}`}}}
 	tracetest.EachUse(t, func(t *testing.T, x adk.Crossing, use adk.FieldUse) {
 		for _, v := range tracetest.Saying(t, x.Kind, use.Field, secret) {
 			if use.Field == adk.FieldCollection {
-				return // which a trace names by no other words than the engine's seven
+				return // a trace names it only by the engine's seven words
 			}
 			trace := tracetest.ReadTrace(t, tracetest.WriteTrace(t, tracetest.With(x, use.Field, v.Value)))
 			left := bytes.Contains(tracetest.Redacted(t, trace, rules), []byte(secret))
@@ -254,7 +254,7 @@ func TestEveryFieldIsRedacted(t *testing.T) {
 	})
 }
 
-// Its committed corpus is small, and there.
+// The fuzz corpus of the matcher is committed, and small.
 func TestTheCorpusOfTheMatcherIsCommitted(t *testing.T) {
 	files, err := os.ReadDir("testdata/fuzz/FuzzMatcher")
 	require.NoError(t, err)

@@ -17,9 +17,9 @@ import (
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
-// In a stream the same is found as in a text that stands alone, and is of the same kind,
-// wherever the deltas part it: by paths and patterns, of secrets that begin, hold and overlap
-// each other.
+// A stream is redacted like the same text alone, with the same kinds, however the deltas split it. This holds for
+// paths and patterns, and for secrets that are prefixes of each other, contain each other, or
+// overlap.
 func TestAStreamIsRedactedAsATextAlone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		letters := rapid.StringOfN(rapid.RuneFrom([]rune("abc")), 0, 14, -1)
@@ -36,7 +36,7 @@ func TestAStreamIsRedactedAsATextAlone(t *testing.T) {
 		for i, secret := range secrets {
 			r.Meet(rules.Paths[i%2], secret)
 		}
-		_ = r.Text(text.String()) // all is known that could be found in the midst
+		_ = r.Text(text.String()) // all that could be found in the middle is known
 		want := r.SpansAlone(text.String())
 		s := redacting.NewRedactStream(r)
 		for rest := text.String(); rest != ""; {
@@ -49,8 +49,8 @@ func TestAStreamIsRedactedAsATextAlone(t *testing.T) {
 	})
 }
 
-// The forms of a secret are looked for behind it also where its stream ends while another
-// pattern still waits.
+// After a secret in a stream, its other forms are also looked for if the stream ends while another pattern still
+// waits.
 func TestFormsOfASecretAtTheEndOfAStream(t *testing.T) {
 	const secret = "sk-0123456789abcdef"
 	rules := mustRules(t, &redact.Rules{Patterns: []redact.Pattern{{Kind: "key", Expr: `sk-[0-9a-f]{16}`}, {Kind: "block", Expr: `(?s)<begin>.*<end>`}}})
@@ -60,8 +60,8 @@ func TestFormsOfASecretAtTheEndOfAStream(t *testing.T) {
 	assert.Equal(t, "<begin> [redacted:key:1] is [redacted:key:1].", s.UpTo(to))
 }
 
-// What is learned meanwhile is looked for in all that a stream has not decided, of which a part
-// has been looked through.
+// A secret that becomes known in the meantime is looked for in everything that a stream has not decided yet, even
+// where it has already searched.
 func TestASecretThatIsLearnedWhileAStreamWaits(t *testing.T) {
 	rules := mustRules(t, &redact.Rules{Paths: []string{"password"}, Patterns: []redact.Pattern{{Kind: "short", Expr: "abcdefg[h]"}, {Kind: "long", Expr: "fgh+z"}}})
 	r := redacting.NewRedactor(rules)
@@ -72,8 +72,8 @@ func TestASecretThatIsLearnedWhileAStreamWaits(t *testing.T) {
 	assert.Equal(t, "x [redacted:short:2] y", s.UpTo(to))
 }
 
-// A secret that a path finds may be bytes that are no characters: what they are in hex and in
-// base64 is looked for as well.
+// A secret that a path finds may be bytes that are not valid text. Its forms in hex and in base64 are looked
+// for as well.
 func TestASecretOfBytesIsFoundInEveryForm(t *testing.T) {
 	key := []byte("\xff\xfe\x00\x9f a key/of bytes \xc3")
 	written := onDisk(t, &redact.Rules{Paths: []string{"stash.key"}}, adk.Config{Executor: adk.Executor{Name: "model", Run: func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -84,8 +84,8 @@ func TestASecretOfBytesIsFoundInEveryForm(t *testing.T) {
 	verifies(t, written, "bytes")
 }
 
-// However many secrets are known, a text is looked through once: no more of its places are
-// looked at closely, and a stream takes no more room.
+// However many secrets are known, a text is searched once. The number of places that are examined closely does not
+// grow, and a stream takes no more memory.
 func TestManySecretsAreLookedForAtOnce(t *testing.T) {
 	allocs.Countable(t)
 	text := strings.Repeat("signed in as postgres://the-service: and all is well, ", 20)

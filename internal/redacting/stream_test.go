@@ -18,9 +18,9 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// A secret that a path finds while a stream runs is looked for in the rest of that
-// stream, wherever the deltas part it, if it has eight bytes or more: the model that
-// asks for a login tells of it in the same breath.
+// A secret of eight bytes or more that a path finds while a stream is running is looked for in the rest of
+// that stream, however the deltas split it, because a model that calls a tool with a login may mention it
+// in the same answer.
 func TestStreamIsHuntedFromTheMiddle(t *testing.T) {
 	for _, c := range []struct {
 		name, secret string
@@ -68,7 +68,7 @@ func TestStreamIsHuntedFromTheMiddle(t *testing.T) {
 	}
 }
 
-// saidRedacted records a turn of an executor, and gives the trace and what is written
+// saidRedacted records a turn with this executor, and returns the trace and what is written
 // of its streams.
 func saidRedacted(t *testing.T, r redact.Rules, run func(dc *adk.DispatchContext, h *adk.Helpers) error) (recorded, said string) {
 	t.Helper()
@@ -92,8 +92,8 @@ func saidRedacted(t *testing.T, r redact.Rules, run func(dc *adk.DispatchContext
 	return out.String(), text.String()
 }
 
-// Two secrets that overlap are one, also where the first has come to its end before
-// the second has.
+// Two secrets that overlap are replaced as one, even if the first ends before it is known where the second
+// ends.
 func TestOverlappingSecretsInAStreamAreOne(t *testing.T) {
 	rules := redact.Rules{Patterns: []redact.Pattern{{Kind: "short", Expr: "abc"}, {Kind: "long", Expr: "bc+d"}}}
 	for _, deltas := range [][]string{{"xabc", "ccd y"}, {"xab", "cc", "cd y"}, {"xabcccd y"}} {
@@ -108,7 +108,7 @@ func TestOverlappingSecretsInAStreamAreOne(t *testing.T) {
 	}
 }
 
-// A secret that a path finds is looked for as texts spell it, too: quoted, and inside
+// A secret that a path finds is also looked for in the spellings that texts use: quoted, and inside
 // JSON.
 func TestSecretsAreHuntedAsTheyAreSpelled(t *testing.T) {
 	const secret = "sesame\t\"42\""
@@ -121,7 +121,7 @@ func TestSecretsAreHuntedAsTheyAreSpelled(t *testing.T) {
 	assert.NotContains(t, trace, "sesame")
 }
 
-// What user code emits says the text so far as well, and that holds the secret again.
+// An event of a message also has the text so far, which contains the secret again.
 func TestTheTextSoFarIsRedacted(t *testing.T) {
 	trace, _ := saidRedacted(t, redact.Rules{Patterns: []redact.Pattern{{Kind: "key", Expr: `sk-[0-9]+`}}}, func(dc *adk.DispatchContext, _ *adk.Helpers) error {
 		return errors.Join(dc.EmitMessage(adk.MessageEvent{ID: "m", Delta: "It is sk-12", Full: "It is sk-12"}),

@@ -19,8 +19,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
-// asked is a turn in which a model answers with arguments, and is asked again with the call that they
-// were for, named by its checksum, and with what it may call.
+// asked returns a config of a turn in which a model answers with arguments, and is asked again with the call that has
+// them, named by its checksum, and with the tools it may call.
 func asked(answer, tools string) adk.Config {
 	said := func(ctx context.Context, request string) (json.RawMessage, error) {
 		return adk.Ask(ctx, "model", json.RawMessage(request), func(context.Context, json.RawMessage) (json.RawMessage, error) { return json.RawMessage(answer), nil })
@@ -52,9 +52,9 @@ func recordedAsked(t *testing.T, rules *redact.Rules, answer, tools string) []by
 	return file.Bytes()
 }
 
-// The checksum of a call is made of what may be secret, and few digits can be guessed by it. Where a
-// text names a call by it, it has that of the arguments as they are written, which is what live code
-// makes of them.
+// The checksum of a call depends on what may be secret, and a short secret can be guessed from it. Where a
+// text names a call by its checksum, it is replaced by the checksum of the redacted arguments, which is also what
+// live code computes.
 func TestChecksumsInTexts(t *testing.T) {
 	const answer = `{"password":"740913"}`
 	rules := redact.UsualSecrets()
@@ -70,11 +70,11 @@ func TestChecksumsInTexts(t *testing.T) {
 	assert.Contains(t, string(file), fmt.Sprintf(`"redacted":%d`, placeholders(file)), "a checksum is no placeholder")
 }
 
-// A request that describes what a model may give has no secret in its descriptions, and what is data
-// is no description, whatever its members are called.
+// The descriptions in a request, of what a model may return, contain no secret and are kept. Data is no description,
+// whatever its members are called.
 func TestSchemasInRequests(t *testing.T) {
 	const described = `the password of the account`
-	for tools, want := range map[string][2]bool{ // whether the description stays, and whether the other text does
+	for tools, want := range map[string][2]bool{ // whether the description is kept, and whether the other text is
 		`[{"parameters":{"type":"object","properties":{"password":{"type":"string","description":"` + described + `"}}}}]`:                        {true, true},
 		`[{"parameters":{"type":"object","properties":{"password":{"type":"string","description":"` + described + `","default":"other text"}}}}]`: {true, false},
 		`[{"parameters":{"type":"object","properties":{"password":{"type":"string","description":"` + described + `","example":"other text"}}}}]`: {true, false},

@@ -22,7 +22,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// recordedWith runs a turn and gives the trace that a recorder with options made.
+// recordedWith runs a turn and returns the trace of a recorder with these options.
 func recordedWith(t testing.TB, prepare func(*tracetest.SampleKit), options replay.RecordOptions) []byte {
 	t.Helper()
 	var file bytes.Buffer
@@ -35,16 +35,16 @@ func recordedWith(t testing.TB, prepare func(*tracetest.SampleKit), options repl
 	return file.Bytes()
 }
 
-// secret is planted in the turns of these tests.
+// secret is placed in the turns of these tests.
 const secret = "hunter2.is/my#secret"
 
-// undotted is one that can be a key of a stash.
+// undotted is a secret without a dot, which can be a key of a stash.
 const undotted = "hunter2-as-a-key"
 
 var secretPattern = &redact.Rules{Patterns: []redact.Pattern{{Kind: "mine", Expr: `hunter2\.is/my#secret`}, {Kind: "key", Expr: undotted}}}
 
-// leaks are the ways in which a trace could have kept the secret, or a part of
-// it from which it can be guessed.
+// leaks returns the ways in which a trace contains the secret, or a part of it from which the secret can
+// be guessed.
 func leaks(file []byte) []string {
 	var found []string
 	for _, part := range []string{secret, "hunter2", "my#secret", base64.StdEncoding.EncodeToString([]byte(secret))} {
@@ -55,8 +55,8 @@ func leaks(file []byte) []string {
 	return found
 }
 
-// secretiveTurn has the secret wherever user code can put one. text draws a text
-// with the secret in it, and deltas parts such a text.
+// secretiveTurn returns a turn with the secret wherever user code can put it. text returns a text with
+// the secret, and deltas splits such a text.
 func secretiveTurn(text func() string, deltas func(string) []string) func(*tracetest.SampleKit) {
 	return func(t *tracetest.SampleKit) {
 		named := func(label string) string { return label + " " + secret }
@@ -128,8 +128,8 @@ func secretiveTurn(text func() string, deltas func(string) []string) func(*trace
 	}
 }
 
-// Wherever a secret comes in, and however a stream parts it, no part of it is in
-// the file, and the file replays.
+// Wherever a secret comes from, and however a stream splits it, no part of it is in the file, and the
+// file replays.
 func TestASecretIsNowhereInATrace(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
@@ -154,7 +154,7 @@ func TestASecretIsNowhereInATrace(t *testing.T) {
 	})
 }
 
-// A stream that a secret is spread over keeps its lines; the placeholder stands
+// If a secret is spread over the deltas of a stream, the stream keeps its lines, and the placeholder is
 // where the secret began.
 func TestASecretInDeltas(t *testing.T) {
 	whole := "it is " + secret + ", isn't it? hunt!"
@@ -186,8 +186,8 @@ func mustRules(t require.TestingT, r *redact.Rules) *redacting.Compiled {
 	return rules
 }
 
-// Lines wait only while a secret may have begun, and then come out as they were
-// told.
+// Lines wait only while a secret may have begun, and are then written in their original
+// order.
 func TestLinesWaitForAStreamNoLongerThanTheyMust(t *testing.T) {
 	var file bytes.Buffer
 	w := redacting.NewWriter(&file, trace.Header{}, mustRules(t, secretPattern), trace.Options{})
@@ -225,7 +225,7 @@ func TestLinesWaitForAStreamNoLongerThanTheyMust(t *testing.T) {
 	assert.Contains(t, file.String(), `{"end":11,"redacted":1,"sha256":`)
 }
 
-// What may be a secret is not waited for without end.
+// There is a limit on how long lines wait for what may be a secret.
 func TestWhatWaitsIsBounded(t *testing.T) {
 	thorough.Long(t)
 	thorough.OneGoroutine(t)
@@ -283,13 +283,13 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// A placeholder may break a tool's schema or mend what broke it: the recorded
-// verdict stays, and the report says so.
+// A placeholder may make arguments invalid for a tool's schema, or make invalid ones valid. The recorded
+// verdict is kept, and the report says so.
 func TestRedactedArgumentsAreNotValidatedAgain(t *testing.T) {
 	for _, c := range []struct {
 		schema, args string
 		valid        bool
-		unvalidated  string // of the footer
+		unvalidated  string // in the footer
 	}{
 		{`{"type":"object","properties":{"pin":{"type":"string"}}}`, `{"pin":"1234"}`, true, ""},
 		{`{"type":"object","properties":{"pin":{"type":"string","pattern":"^[0-9]{4}$"},"x":{"type":"string","default":"y"}}}`, `{"pin":"1234"}`, true, `"unvalidated":1`},
@@ -322,7 +322,7 @@ func TestRedactedArgumentsAreNotValidatedAgain(t *testing.T) {
 	}
 }
 
-// A redacted trace of a broken engine shows the same break.
+// The redacted trace of a broken engine diverges in the same way.
 func TestRedactionHidesNoBreak(t *testing.T) {
 	recorded, err := trace.Read(bytes.NewReader(recordedWith(t, tracetest.WeatherTurn, replay.RecordOptions{})))
 	require.NoError(t, err)
@@ -352,7 +352,7 @@ func TestAWrongRedactionRecordsNothing(t *testing.T) {
 	assert.Zero(t, file.Len())
 }
 
-// A path that names the deltas covers streams as a whole.
+// A path that names the deltas covers a stream as a whole.
 func TestAPathCoversStreams(t *testing.T) {
 	file := recordedWith(t, func(kit *tracetest.SampleKit) {
 		kit.Config.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -368,9 +368,9 @@ func TestAPathCoversStreams(t *testing.T) {
 	verifies(t, file, "covered")
 }
 
-// Whatever turn is recorded with one of its words secret, it replays as the turn
-// does without a secret: where that one parts from its recording, since a
-// listener used the executor's helpers, it parts at the same crossing.
+// Whichever turn is recorded, with one of its words secret, it replays like the same turn without a secret. If
+// that one diverges from its recording, because a listener used the executor's helpers, it diverges at the same
+// crossing.
 func TestRedactedTurnsReplay(t *testing.T) {
 	t.Parallel()
 	for _, turn := range tracetest.AllTurns {
@@ -382,7 +382,7 @@ func TestRedactedTurnsReplay(t *testing.T) {
 	}
 }
 
-// divergesAt is the crossing at which a replay diverges, 0 if it does not.
+// divergesAt returns the crossing at which a replay diverges, or 0 if it does not.
 func divergesAt(t *testing.T, file []byte) int {
 	t.Helper()
 	report, err := replay.Verify(context.Background(), bytes.NewReader(file), replay.Live{})

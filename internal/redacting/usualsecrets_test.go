@@ -11,9 +11,9 @@ import (
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
-// Each of the usual secrets is found in a text, by its kind and no more than it;
-// what only looks like one stays. The secrets are put together here, so that no
-// scanner takes this file for a leak.
+// Each of the usual secrets is found in a text, with its kind and without its surroundings; texts that only
+// look like one are kept. The secrets are assembled from parts here, so that no scanner takes this file
+// for a leak.
 func TestUsualSecrets(t *testing.T) {
 	alnum := strings.Repeat("aB3", 20)
 	dashes := "-----"
@@ -59,7 +59,7 @@ func TestUsualSecrets(t *testing.T) {
 	assert.Equal(t, "a key: [redacted:private-key:1]", redacting.NewRedactor(mustRules(t, redact.UsualSecrets())).Text(cut), "its end is missing")
 }
 
-// What commands are given and print holds the usual secrets, too, behind the names of variables.
+// The input and output of commands may contain the usual secrets too, after the names of variables.
 func TestUsualSecretsOfCommands(t *testing.T) {
 	for text, want := range map[string]string{
 		"DB_" + "PASSWORD=s3cr3t\nX=1":                                          "DB[redacted:assignment:1]\nX=1",
@@ -79,11 +79,11 @@ func TestUsualPaths(t *testing.T) {
 		`"login":{"user":"ann","Password":0,"passwords":"two"}}}`, string(got))
 }
 
-// WLD-7: what redact.UsualSecrets finds by its name in a body is left out of a header and a query,
-// whatever their spelling: who asks with it in another place tells it no more.
+// WLD-7: a value that redact.UsualSecrets finds by its name in a body is left out of headers and queries too,
+// whatever its spelling, because a secret may be sent in any of these places.
 func TestUsualPathsAreSecretsOverHTTP(t *testing.T) {
 	for _, path := range redact.UsualSecrets().Paths {
-		if path == "session.auth" { // of a turn
+		if path == "session.auth" { // part of a turn
 			continue
 		}
 		assert.True(t, httpform.IsSecretHeader(path), path)
@@ -94,8 +94,8 @@ func TestUsualPathsAreSecretsOverHTTP(t *testing.T) {
 	}
 }
 
-// Redacting takes linear time, also of a stream that is made to begin secrets
-// again and again: no matcher reads a character more often than a few times.
+// Redacting takes linear time, even for a stream that is made to begin secrets again and again: no matcher
+// reads a character more than a few times.
 func TestRedactingIsLinear(t *testing.T) {
 	for _, hostile := range []string{"sk-", "-----BEGIN ", "eyJaaaaaaaa.", "password=", "_PASSWORD=", "a_", "--a-", "a://b:", "a://:", "Bearer ", "aaaa"} {
 		s := redacting.NewRedactStream(redacting.NewRedactor(mustRules(t, redact.UsualSecrets())))

@@ -8,7 +8,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/safetext"
 )
 
-// What is told in words is a name in Go too.
+// A name that is written in words is also a valid name in Go.
 func TestCamelCase(t *testing.T) {
 	for text, want := range map[string]string{
 		"the check given": "TheCheckGiven", "order@3=2,error@1": "Order32Error1", "über alles": "ÜberAlles", "—": "", "a": "A",

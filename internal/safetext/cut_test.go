@@ -35,7 +35,7 @@ func TestCutAround(t *testing.T) {
 	}
 }
 
-// A change that is long itself is cut in its middle.
+// A change that is itself long is cut in its middle.
 func TestCutAroundALongChange(t *testing.T) {
 	a, b := safetext.CutAround(strings.Repeat("a", 100<<10), strings.Repeat("b", 50<<10), 20)
 	side := func(c string) string { return `"` + strings.Repeat(c, 80) + `"` }
@@ -43,8 +43,8 @@ func TestCutAroundALongChange(t *testing.T) {
 	assert.Equal(t, side("b")+"…(51040 chars)…"+side("b"), b)
 }
 
-// Whatever the texts are, what comes out is printable, bounded, the same for
-// both sides whichever comes first, and different where the texts are.
+// For any texts, the result is printable, bounded, the same for both sides in either order, and different
+// if the texts are.
 func TestCutAroundAnything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		shared := strings.Repeat(tracetest.DrawText(t, "head"), rapid.IntRange(0, 200).Draw(t, "times"))

@@ -12,7 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 )
 
-// Of long texts what differs is shown, from a word before it on; JSON is not escaped.
+// For long texts, the excerpt shows what differs, from the word before it on. JSON is not escaped.
 func TestExcerpts(t *testing.T) {
 	long := strings.Repeat("word ", 50)
 	for name, c := range map[string]struct{ a, b, wantA, wantB string }{
@@ -30,7 +30,7 @@ func TestExcerpts(t *testing.T) {
 	}
 }
 
-// What is shortened ends at a word, of JSON behind a mark, and is as it is where it fits.
+// A shortened text ends at a word, and shortened JSON after a mark. A text that fits is not changed.
 func TestShortened(t *testing.T) {
 	assert.Equal(t, "one two", safetext.Shortened("one two", 7))
 	assert.Equal(t, "one two…", safetext.Shortened("one two three", 10))
@@ -39,12 +39,12 @@ func TestShortened(t *testing.T) {
 	assert.Equal(t, "aaaaaaa…", safetext.Shortened(strings.Repeat("a", 20), 8))
 }
 
-// A line is broken at blanks, and a long word stands alone.
+// A line is wrapped at spaces, and a long word gets a line of its own.
 func TestWrapped(t *testing.T) {
 	assert.Equal(t, "one two\n  three\n  averylongword\n  x", safetext.Wrapped("one two three averylongword x", 8, "  "))
 }
 
-// Two lines keep how they begin, and the place where they differ.
+// Two lines keep their beginnings, and the place where they differ.
 func TestBeside(t *testing.T) {
 	long := strings.Repeat("word ", 30)
 	a, b := safetext.Beside("run "+long+"brief", "run "+long+"kind", 40)
@@ -56,7 +56,7 @@ func TestBeside(t *testing.T) {
 	assert.Equal(t, "one two…", safetext.Shortened("one two … three four", 12), "one sign is enough")
 }
 
-// Whatever the texts are, what comes out is valid, printable and no wider than was asked.
+// For any texts, the result is valid, printable and no wider than asked for.
 func TestExcerptsOfAnything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		head := strings.Repeat(tracetest.DrawText(t, "head"), rapid.IntRange(0, 50).Draw(t, "times"))
@@ -74,7 +74,7 @@ func TestExcerptsOfAnything(t *testing.T) {
 	})
 }
 
-// Of two lines what they share is cut where they are long, and what they differ in never is.
+// What two long lines have in common is cut, and what differs in them never is.
 func TestDiffering(t *testing.T) {
 	long := strings.Repeat("word ", 40)
 	a, b := safetext.Differing("run "+long+`"old" `+long, "run "+long+`"new and newer" `+long, 60)

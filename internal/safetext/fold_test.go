@@ -29,9 +29,9 @@ func TestFolded(t *testing.T) {
 		{"do: run it with this one \\\n  and with this path --flag\n  one two three four five", "do: run it with this one \\\n  and with this path --flag\n  one two three four\n      five"},
 		{"é é é é é é é é é é é", "é é é é é é é é é é\n    é"},
 		{"e\u0301 e\u0301 e\u0301 e\u0301 e\u0301 e\u0301 e\u0301 e\u0301 e\u0301 e\u0301 e\u0301", "e\u0301 e\u0301 e\u0301 e\u0301 e\u0301 e\u0301 e\u0301 e\u0301 e\u0301 e\u0301\n    e\u0301"},
-		{"run \"请帮我预订最便宜的航班\"", "run \"请帮我预订最便\n    宜的航班\""}, // two columns each
+		{"run \"请帮我预订最便宜的航班\"", "run \"请帮我预订最便\n    宜的航班\""}, // each of these characters takes two columns
 		{"run \"请帮我预订最便宜。航班\"", "run \"请帮我预订最便\n    宜。航班\""},
-		{"run \"请帮我预订最便。航班\"", "run \"请帮我预订最\n    便。航班\""}, // no line begins with what ends a sentence
+		{"run \"请帮我预订最便。航班\"", "run \"请帮我预订最\n    便。航班\""}, // no line begins with punctuation that ends a sentence
 		{`a "01234567890"…"2345"`, "a \"01234567890\"\n    …\"2345\""},
 	} {
 		assert.Equal(t, c[1], safetext.Folded(c[0], 20))
@@ -57,7 +57,7 @@ type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
 
-// A word that a CI system takes for an order begins no line that a fold made.
+// A fold never begins a line with a word that a CI system would take for a command.
 func TestNoOrderIsFoldedToTheBeginning(t *testing.T) {
 	for _, text := range []string{
 		"one two three ::error::four five   ::warning::six seven,::notice::eight ##[error]nine 请帮我预订::error::最便宜",
@@ -73,7 +73,7 @@ func TestNoOrderIsFoldedToTheBeginning(t *testing.T) {
 	assert.Equal(t, "one two\n    three ::four\n    five", safetext.Folded("one two three ::four five", 18))
 }
 
-// What is cut to columns goes by what a terminal shows, and ends between characters.
+// Head cuts a text to a number of columns as a terminal shows them, and never within a character.
 func TestHead(t *testing.T) {
 	assert.Equal(t, "one", safetext.Head("one two", 3))
 	assert.Equal(t, "one two", safetext.Head("one two", 7))

@@ -30,8 +30,8 @@ func TestLine(t *testing.T) {
 	assert.Equal(t, `\x3a:error::a`+"\nb ::c\n  "+`\x23#[error]d`+"\n##e\n", safetext.Lines("::error::a\nb ::c\n  ##[error]d\n##e\n"), "no line is an order to a CI system")
 }
 
-// Whatever the text is, nothing in it acts upon a terminal, and a document means what
-// it meant.
+// For any text, the result does not control a terminal, and a JSON document keeps its
+// meaning.
 func TestLineAndJSONOfAnything(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		text := tracetest.DrawText(r, "text")
@@ -50,7 +50,7 @@ func TestLineAndJSONOfAnything(t *testing.T) {
 	})
 }
 
-// What is wrong with a file begins with its name, once.
+// An error about a file begins with the file's name, once.
 func TestOfFile(t *testing.T) {
 	for said, want := range map[string]string{
 		"replay: it is empty":  "a.jsonl: it is empty",
@@ -61,7 +61,7 @@ func TestOfFile(t *testing.T) {
 	}
 }
 
-// An error loses the name of its package and nothing else: whoever looks finds its cause.
+// An error loses only the name of its package; errors.Is and errors.As still find its causes.
 func TestWithoutPackage(t *testing.T) {
 	for said, want := range map[string]string{
 		"replay: a replay: b": "a replay: b", "sessions: replay: a": "a", "replay: cassette: a": "a", "a": "a", "a: replay: b": "a: replay: b",

@@ -10,14 +10,14 @@ import (
 	"github.com/adkreplay/adkreplay/internal/safetext"
 )
 
-// What happens where no time passes is not said to be 0s into the turn.
+// If no time passes in a turn, its events are not reported as 0s into the turn.
 func TestInto(t *testing.T) {
 	for passed, want := range map[time.Duration]string{0: "as the turn began", 20 * time.Millisecond: "20ms into the turn", -time.Second: "-1s into the turn"} {
 		assert.Equal(t, want, safetext.Into(passed))
 	}
 }
 
-// JSON that a value holds is said as it stands there, and once; what is none stays a text.
+// JSON within a value is shown unescaped, and once; a text that is no JSON stays a text.
 func TestPlainDataThatIsJSON(t *testing.T) {
 	for _, c := range []struct {
 		value any

@@ -8,7 +8,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/safetext"
 )
 
-// Of many names the first are said, and how many more there are.
+// Of many names only the first are listed, with the number of the others.
 func TestNames(t *testing.T) {
 	for want, all := range map[string][]string{"": nil, "a": {"a"}, "a, b": {"a", "b"}, "a, b and 1 more": {"a", "b", "c"}, "a, b and 2 more": {"a", "b", "c", "d"}} {
 		assert.Equal(t, want, safetext.Names(all, 2))

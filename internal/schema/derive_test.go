@@ -14,13 +14,13 @@ import (
 	"github.com/adkreplay/adkreplay/internal/schema"
 )
 
-// id writes itself as a text, as ids of 16 bytes do.
+// id marshals itself as a text, as 16-byte ids do.
 type id [2]byte
 
 func (i id) MarshalText() ([]byte, error)     { return []byte{'a' + i[0], 'a' + i[1]}, nil }
 func (i *id) UnmarshalText(text []byte) error { *i = id{text[0] - 'a', text[1] - 'a'}; return nil }
 
-// either writes itself as this or that.
+// either marshals itself in one of two forms.
 type either struct{ Number *int }
 
 func (e either) MarshalJSON() ([]byte, error) {
@@ -67,7 +67,7 @@ type odd struct {
 	Rat    *big.Rat          `json:"rat"`
 }
 
-// fits holds what a value is as JSON against the schema of its type.
+// fits checks a value's JSON against the schema of its type.
 func fits[T any](t *testing.T, value T) {
 	t.Helper()
 	raw, err := schema.OfValue[T]()
@@ -82,7 +82,7 @@ func fits[T any](t *testing.T, value T) {
 	assert.Empty(t, faults, "%T: %s by %s", value, text, raw)
 }
 
-// SES-4: what a Go value is as JSON fits the schema of its type, however it is written.
+// SES-4: the JSON of a Go value fits the schema of its type, however the value is marshaled.
 func TestValuesFitTheSchemasOfTheirTypes(t *testing.T) {
 	seven := 7
 	fits(t, odd{})
@@ -108,7 +108,7 @@ func TestValuesFitTheSchemasOfTheirTypes(t *testing.T) {
 	_ = embedding{}.secret
 }
 
-// SES-4: the schema of a type that holds itself refuses what does not fit, at any depth.
+// SES-4: the schema of a recursive type refuses what does not fit, at any depth.
 func TestSchemasOfTypesThatHoldThemselves(t *testing.T) {
 	raw, err := schema.OfValue[tree]()
 	require.NoError(t, err)
@@ -126,8 +126,8 @@ func TestSchemasOfTypesThatHoldThemselves(t *testing.T) {
 	}
 }
 
-// TOL-1: a tool whose arguments write themselves tells models how, and takes that; what only Go
-// writes as null is nothing that it asks for. Of other types the library's word stands.
+// TOL-1: if a tool's arguments marshal themselves, the schema tells models the form, and accepts it. A null that only
+// Go writes is not asked for. For all other types, the library's schema is used.
 func TestSchemasOfArguments(t *testing.T) {
 	raw, err := schema.Of[struct {
 		ID     *id            `json:"id" jsonschema:"whose"`

@@ -12,14 +12,14 @@ import (
 	"github.com/adkreplay/adkreplay/internal/patience"
 )
 
-// held counts the schemas that are held, or were when last swept.
+// held returns the number of schemas that are held, or were at the last sweep.
 func held() (n int) {
 	closedSchemas.Range(func(any, any) bool { n++; return true })
 	return n
 }
 
-// TOL-2: one text is compiled once, while somebody holds what was made of it, and is not
-// kept for longer.
+// TOL-2: a schema's text is compiled once while anything that was made of it is in use, and is not
+// kept longer than that.
 func TestCompileClosedOnce(t *testing.T) {
 	text := func(i int) json.RawMessage {
 		return fmt.Appendf(nil, `{"type": "object", "properties": {"once%d": {"type": "string"}}}`, i)
@@ -36,7 +36,7 @@ func TestCompileClosedOnce(t *testing.T) {
 		_, _, err := CompileClosed(text(1 + i))
 		require.NoError(t, err)
 	}
-	assert.True(t, patience.Until(func() bool { // what is swept is taken away a little later, on a goroutine of the runtime
+	assert.True(t, patience.Until(func() bool { // swept schemas are removed a little later, on a goroutine of the runtime
 		runtime.GC()
 		return held() < more
 	}))

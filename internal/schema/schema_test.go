@@ -30,7 +30,7 @@ func mustJSON(t testing.TB, raw string) any {
 	return value
 }
 
-// TOL-2: every fault, by path and keyword, sorted, without the value.
+// TOL-2: every fault is reported, by path and keyword, sorted, and without the value.
 func TestSchemaNamesEveryFault(t *testing.T) {
 	for name, c := range map[string]struct{ schema, value, want string }{
 		"several":       {`{"type":"object","required":["city","zip"],"properties":{"n":{"type":"integer"},"tags":{"type":"array","items":{"enum":["a","b"]}}}}`, `{"n":"secret","tags":["a","c","d"]}`, "/city: required; /n: type, want integer; /tags/1: enum; /tags/2: enum; /zip: required"},
@@ -64,7 +64,7 @@ func TestSchemaNamesEveryFault(t *testing.T) {
 	}
 }
 
-// TOL-2: defaults are filled on a copy, where the schema holds for certain.
+// TOL-2: defaults are filled in on a copy, where the schema certainly applies.
 func TestSchemaFillsDefaults(t *testing.T) {
 	s := mustSchema(t, `{"$defs":{"unit":{"default":"C"}},"required":["r"],
 		"properties":{
@@ -81,7 +81,7 @@ func TestSchemaFillsDefaults(t *testing.T) {
 	assert.Empty(t, cmp.Diff(before, given), "the value was changed")
 }
 
-// TOL-2: numbers keep the Go type they came in and are checked as numbers.
+// TOL-2: numbers keep their Go type and are checked as numbers.
 func TestSchemaTakesEveryNumber(t *testing.T) {
 	s := mustSchema(t, `{"items":{"type":"integer","minimum":1}}`)
 	given := []any{1, int64(2), uint8(3), 4.0, json.Number("5"), json.Number("9007199254740993")}
@@ -92,8 +92,8 @@ func TestSchemaTakesEveryNumber(t *testing.T) {
 	assert.Equal(t, "/0: minimum; /1: type, want integer; /2: type, want integer", FaultsText(faults))
 }
 
-// TOL-2: a multiple is one of the numbers as they are written, wherever the keyword
-// stands, and a default is held to it too.
+// TOL-2: multipleOf uses the numbers as they are written in decimal, wherever the keyword is, and
+// defaults are checked as well.
 func TestMultiplesAreOfDecimals(t *testing.T) {
 	price := mustSchema(t, `{"type":"object","properties":{"price":{"type":"number","multipleOf":0.01,"default":19.99}}}`)
 	for value, fits := range map[any]bool{19.99: true, 0.07: true, 1.1: true, 19.995: false, 3: true, float32(0.1): true, "1": false, json.Number("4.35"): true} {
@@ -112,7 +112,7 @@ func TestMultiplesAreOfDecimals(t *testing.T) {
 	assert.ErrorContains(t, err, "a default breaks it")
 }
 
-// TOL-2: a hostile value is a fault, never a panic.
+// TOL-2: a hostile value is a fault, and never causes a panic.
 func TestSchemaBearsHostileValues(t *testing.T) {
 	cycle := map[string]any{}
 	cycle["again"] = cycle
@@ -129,7 +129,7 @@ func TestSchemaBearsHostileValues(t *testing.T) {
 	}
 }
 
-// TOL-1: what cannot be checked without trouble is no schema of ours.
+// TOL-1: a schema that cannot be checked safely is refused.
 func TestCompileSchemaRefuses(t *testing.T) {
 	for name, raw := range map[string]string{
 		"no json": `{`, "more": `{} {}`, "array": `[]`, "null": `null`, "number": `4`, "bad type": `{"type":4}`,
@@ -146,7 +146,7 @@ func TestCompileSchemaRefuses(t *testing.T) {
 	}
 }
 
-// doublingSchema is n definitions, each of which applies the next one twice.
+// doublingSchema returns n definitions, each of which refers to the next one twice.
 func doublingSchema(n int) string {
 	defs := map[string]any{fmt.Sprint(n): true}
 	for i := range n {
@@ -157,7 +157,7 @@ func doublingSchema(n int) string {
 	return string(raw)
 }
 
-// schemaDraw draws schemas from the keywords that the walk follows.
+// schemaDraw draws schemas with the keywords that the walk follows.
 func schemaDraw(depth int) *rapid.Generator[any] {
 	return rapid.Custom(func(t *rapid.T) any {
 		sub := func(label string) any { return schemaDraw(depth-1).Draw(t, label) }
@@ -207,7 +207,7 @@ func schemaDraw(depth int) *rapid.Generator[any] {
 	})
 }
 
-// valueDraw draws values that such schemas have something to say about.
+// valueDraw draws values to which such schemas apply.
 func valueDraw(depth int) *rapid.Generator[any] {
 	return rapid.Custom(func(t *rapid.T) any {
 		kind := rapid.IntRange(0, 6).Draw(t, "kind")
@@ -225,7 +225,7 @@ func valueDraw(depth int) *rapid.Generator[any] {
 	})
 }
 
-// TOL-2: the walk finds a fault exactly where the library refuses.
+// TOL-2: the walk finds a fault exactly if the library refuses the value.
 func TestWalkAgreesWithLibrary(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		raw, err := json.Marshal(schemaDraw(2).Draw(t, "schema"))
@@ -244,7 +244,7 @@ func TestWalkAgreesWithLibrary(t *testing.T) {
 	})
 }
 
-// TOL-2: the quick way accepts nothing that the library refuses.
+// TOL-2: the quick check accepts nothing that the library refuses.
 func TestQuickSchemaAgreesWithLibrary(t *testing.T) {
 	kinds := rapid.SampledFrom([]string{"object", "array", "string", "integer", "number", "boolean"})
 	rapid.Check(t, func(t *rapid.T) {
@@ -264,8 +264,8 @@ func TestQuickSchemaAgreesWithLibrary(t *testing.T) {
 	})
 }
 
-// TOL-2: a schema of the usual keywords is checked without the library, and accepts
-// just what that does: a bound holds for fractions too.
+// TOL-2: a schema with the usual keywords is checked without the library, and accepts the same
+// values; for example, a bound applies to fractions too.
 func TestQuickSchema(t *testing.T) {
 	const usual = `{"type":"object","required":["city"],"additionalProperties":false,"properties":{
 		"city":{"type":"string","description":"where"},"days":{"type":"integer","minimum":1,"maximum":9},"share":{"type":"number","minimum":0.25,"maximum":1},
@@ -291,8 +291,8 @@ func TestQuickSchema(t *testing.T) {
 	}
 }
 
-// TOL-2: whatever a schema and a value hold, checking ends without a panic, and
-// says the same twice (DET-3).
+// FuzzSchemaCheck checks any value against any schema. This never panics (TOL-2), and gives the
+// same result twice (DET-3).
 func FuzzSchemaCheck(f *testing.F) {
 	f.Add(`{"type":"object","properties":{"a":{"type":"integer","default":1}}}`, `{"a":"x"}`)
 	f.Add(`{"$defs":{"n":{"items":{"$ref":"#/$defs/n"}}},"$ref":"#/$defs/n"}`, `[[[]]]`)

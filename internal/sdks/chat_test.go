@@ -19,7 +19,7 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// known is a request as the SDK writes it that it has read: what it does not know is gone.
+// known returns a request as the SDK writes it after reading it, without the members that the SDK does not know.
 func known(t *testing.T, body []byte) any {
 	t.Helper()
 	var params openai.ChatCompletionNewParams
@@ -36,10 +36,10 @@ func tree(t *testing.T, raw []byte) any {
 	return data
 }
 
-// withoutOurs is a request without the members that the provider's own library does not
-// have, stream, which it adds itself, the null of a content beside calls, which it leaves
-// out, and media in the answers of tools: it writes texts alone there, and servers that
-// take media take them all the same (REQ-30).
+// withoutOurs returns a request without what the provider's own library does not write: members that it
+// does not have; stream, which it adds itself; a null content beside calls, which it leaves out; and media
+// in the results of tools. There it writes only texts, although servers that accept media accept them
+// there too (REQ-30).
 func withoutOurs(data any) any {
 	object := data.(map[string]any)
 	for _, name := range []string{"stream", "top_k", "chat_template_kwargs", "_adk_reasoning_payloads"} {
@@ -57,8 +57,8 @@ func withoutOurs(data any) any {
 	return object
 }
 
-// REQ-2, REQ-10, REQ-12, REQ-30: the provider's own library knows every member of our requests,
-// and none of another name.
+// REQ-2, REQ-10, REQ-12, REQ-30: the provider's own library knows every member of the adapter's requests
+// by that name.
 func TestBodiesAreTheProviders(t *testing.T) {
 	files, err := filepath.Glob("../../adk/chat/testdata/bodies/*.json")
 	require.NoError(t, err)
@@ -77,8 +77,8 @@ func TestBodiesAreTheProviders(t *testing.T) {
 	assert.NotEqual(t, tree(t, strange), known(t, strange), "what nobody knows is seen")
 }
 
-// SSE-5, SSE-7, SSE-8, ANS-1: what we make of the streams of real servers is what the provider's own
-// library makes of them.
+// SSE-5, SSE-7, SSE-8, ANS-1: the adapter and the provider's own library read the same answers from the streams
+// of real servers.
 func TestAccumulatorsAgree(t *testing.T) {
 	files, _ := filepath.Glob(filepath.Join(cassettes, "*.json"))
 	if len(files) == 0 {
@@ -103,7 +103,7 @@ func TestAccumulatorsAgree(t *testing.T) {
 	assert.GreaterOrEqual(t, compared, 5)
 }
 
-// theirs is what the library makes of a stream.
+// theirs returns what the library reads from a stream.
 func theirs(t *testing.T, body string) (all []string) {
 	t.Helper()
 	var whole openai.ChatCompletionAccumulator
@@ -121,10 +121,10 @@ func theirs(t *testing.T, body string) (all []string) {
 	for _, call := range message.ToolCalls {
 		all = append(all, call.ID+" "+call.Function.Name+" "+call.Function.Arguments)
 	}
-	return append(all, fmt.Sprint(whole.Usage.TotalTokens)) // a finish reason of null in the last chunk takes the reason away there
+	return append(all, fmt.Sprint(whole.Usage.TotalTokens)) // there, a null finish reason in the last chunk deletes the reason
 }
 
-// noting is an accumulator that notes what it gives.
+// noting is an accumulator that notes the calls it returns.
 type noting struct {
 	chat.Accumulator
 	note func(chat.WantedCall)
@@ -138,7 +138,7 @@ func (n noting) Drain() []chat.WantedCall {
 	return nil
 }
 
-// made is what our executor makes of an answer.
+// made returns what the adapter's executor makes of an answer.
 func made(t *testing.T, reply fakes.Reply) (all []string) {
 	t.Helper()
 	var calls []string

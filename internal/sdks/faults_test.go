@@ -38,7 +38,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// faulted is a client whose answers are broken.
+// faulted is a client whose answers are broken by faults.
 type faulted struct {
 	name  string
 	ask   said
@@ -56,7 +56,7 @@ var allFaulted = []faulted{
 	{"genai calls", askGoogle, googleCalling}, {"genai streams calls", streamGoogle, googleCallingStream},
 }
 
-// The calls of other forms.
+// The calls in other forms.
 var (
 	anthropicCalling = answer{kind: ofJSON, body: `{"id":"m1","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[{"type":"text","text":"Let me see."},
 {"type":"tool_use","id":"toolu_1","name":"weather","input":{"city":"Oslo"}}],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":1}}`}
@@ -79,7 +79,7 @@ var (
 		`data: {"candidates":[{"content":{"role":"model","parts":[{"functionCall":{"name":"weather","args":{"city":"Oslo"}}}]},"finishReason":"STOP"}]}` + "\r\n\r\n"}
 )
 
-// inEvents are events with their types for names.
+// inEvents returns events that are named by their types.
 func inEvents(all ...string) (body string) {
 	for _, data := range all {
 		_, behind, _ := strings.Cut(data, `"type":"`)
@@ -89,7 +89,7 @@ func inEvents(all ...string) (body string) {
 	return body
 }
 
-// The models' own faults are made of the answers of every provider, and its client hears them.
+// The explorer can make the faults of models in the answers of every provider, and the provider's client sees them.
 func TestFaultsOfModels(t *testing.T) {
 	for name, want := range map[string]map[turn.FaultKind]string{
 		"anthropic calls": {turn.ChatTool: "weather_that_there_is_not", turn.ChatTwins: `"id":"toolu_1","input":{"city":"Oslo"},"name":"weather","type":"tool_use"},{"id":"toolu_1"`,
@@ -119,10 +119,10 @@ func TestFaultsOfModels(t *testing.T) {
 	}
 }
 
-// quotedIn is what a client got, in an outcome.
+// quotedIn matches what a client got, within an outcome.
 var quotedIn = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
-// What a model says that wants tools, with the white space that its server has put there.
+// Answers of a model that calls tools, with the white space that servers put there.
 var (
 	callingAnswer = answer{kind: ofJSON, body: `{
   "id": "c1", "object": "chat.completion", "created": 1, "model": "gpt-4o",
@@ -147,16 +147,16 @@ data: [DONE]
 `}
 )
 
-// outcome is what a client's user sees: how often was asked, what came, and the error as
-// users tell errors apart: its text, the types in it, and what it is.
+// outcome is what a client's user sees: how often the server was asked, what came, and the error with
+// everything by which users distinguish errors: its text, the types in it, and errors.Is.
 type outcome string
 
 func outcomeOf(asks int, got string, err error) outcome {
 	return outcome(fmt.Sprintf("%d asks, %q, %s", asks, got, errorOf(err)))
 }
 
-// outcome asks a client once. One that panics, as clients do of what they did not expect, does
-// so with us too.
+// outcome asks a client once. If the client panics, as some do at an unexpected answer, the panic is its
+// outcome, with and without the transport.
 func (c faulted) outcome(ctx context.Context, base http.RoundTripper) (now outcome) {
 	counted := &counting{base: base}
 	defer func() {
@@ -168,7 +168,7 @@ func (c faulted) outcome(ctx context.Context, base http.RoundTripper) (now outco
 	return outcomeOf(int(counted.n.Load()), got, err)
 }
 
-// addresses are those of this machine, whose ports are others each time.
+// addresses matches addresses of this machine, whose ports differ each time.
 var addresses = regexp.MustCompile(` \d+\.\d+\.\d+\.\d+:\d+(->\d+\.\d+\.\d+\.\d+:\d+)?`)
 
 func errorOf(err error) string {
@@ -212,7 +212,7 @@ func errorOf(err error) string {
 	return strings.Join(all, ", ")
 }
 
-// counting is a transport that counts.
+// counting is a transport that counts its requests.
 type counting struct {
 	base http.RoundTripper
 	n    atomic.Int64
@@ -223,13 +223,13 @@ func (c *counting) RoundTrip(req *http.Request) (*http.Response, error) {
 	return c.base.RoundTrip(req)
 }
 
-// bare is what a client sees without us.
+// bare returns what a client sees without this module's transport.
 func bare(t *testing.T, c faulted, fault misbehaviour) outcome {
 	w := newWorld(t, c.usual, fault)
 	return c.outcome(context.WithValue(t.Context(), worldOf{}, w), w.transport())
 }
 
-// recorded is what it sees through the transport, and in a replay of that, which asks
+// recorded returns what a client sees through the transport, and in a replay of that, which asks
 // nobody.
 func recorded(t *testing.T, c faulted, fault misbehaviour) (live, again outcome, report *replay.Report) {
 	w := newWorld(t, c.usual, fault)
@@ -251,7 +251,7 @@ func recorded(t *testing.T, c faulted, fault misbehaviour) (live, again outcome,
 	return live, again, report
 }
 
-// answers gives the usual answers without a server.
+// answers returns the usual answers without a server.
 func (c faulted) answers(req *http.Request) (*http.Response, error) {
 	said, header := c.usual, http.Header{}
 	if req.URL.Path == otherPath {
@@ -266,8 +266,8 @@ func (c faulted) answers(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: header, Body: io.NopCloser(strings.NewReader(said.body)), ContentLength: length, Request: req}, nil
 }
 
-// spot is a kind of fault, and at which piece of the answer: 0 is its head, and -1 where it is
-// asked for.
+// spot is a kind of fault, and the piece of the answer at which it comes: 0 is the head, and -1 is the place
+// where the client asks.
 type spot struct {
 	kind     turn.FaultKind
 	piece    int
@@ -285,14 +285,14 @@ func (s spot) String() string {
 	return text
 }
 
-// seen is what a client sees of a fault, and the bytes with which it was made.
+// seen is what a client sees of a fault, and the bytes of the fault.
 type seen struct {
 	outcome
 	body string
 }
 
-// explored is what it sees of the faults that the explorer makes of its first ask. Time
-// is that of a bubble, so that nobody waits who asks again.
+// explored returns what a client sees of the faults that the explorer makes in its first ask. It runs in
+// a synctest bubble, so that retries take no time.
 func explored(t *testing.T, c faulted) map[spot]seen {
 	var mu sync.Mutex
 	all, places := map[spot]seen{}, map[int]int{}
@@ -326,8 +326,8 @@ func explored(t *testing.T, c faulted) map[spot]seen {
 	return all
 }
 
-// placesOfFirst are the pieces of the first ask of a run by their crossings; -1 is where it
-// begins.
+// placesOfFirst returns the pieces of a run's first ask by their crossings; -1 is the beginning of the
+// ask.
 func placesOfFirst(r turn.Run) map[int]int {
 	places, op := map[int]int{}, 0
 	for x := range r.Crossings {
@@ -341,7 +341,7 @@ func placesOfFirst(r turn.Run) map[int]int {
 	return places
 }
 
-// bodyOfFirst is the body of the first answer of a run.
+// bodyOfFirst returns the body of the first answer of a run.
 func bodyOfFirst(r turn.Run) (body string) {
 	op := 0
 	for x := range r.Crossings {
@@ -372,7 +372,7 @@ func refusing(n int, header http.Header) answer {
 
 func instead(a answer) func(*saying, answer) { return func(s *saying, _ answer) { s.all(a) } }
 
-// dialing fails as package net does.
+// dialing returns a function that fails as package net does.
 func dialing(to string, timeout time.Duration) func() error {
 	return func() error {
 		_, err := (&net.Dialer{Timeout: timeout}).Dial("tcp", to)
@@ -380,10 +380,10 @@ func dialing(to string, timeout time.Duration) func() error {
 	}
 }
 
-// noPort is one at which nobody listens, on any machine.
+// noPort is a port at which no process listens, on any machine.
 const noPort = "127.0.0.1:1"
 
-// explorable are the faults that the explorer makes of an answer with these pieces.
+// explorable returns the faults that the explorer can make in an answer with these pieces.
 func explorable(usual answer) map[spot]misbehaviour {
 	refused, timeout := dialing(noPort, 0), dialing(noPort, 1)
 	busy := instead(refusing(429, http.Header{"Retry-After": {"1"}}))
@@ -430,7 +430,7 @@ func explorable(usual answer) map[spot]misbehaviour {
 	return all
 }
 
-// halfOfJSON is a piece whose JSON ends in its middle; empty where it has none.
+// halfOfJSON returns a piece whose JSON is cut in the middle, or nothing if it has no JSON.
 func halfOfJSON(piece string) string {
 	begin, end := strings.Index(piece, "{"), strings.LastIndex(piece, "}")
 	if begin < 0 {
@@ -443,18 +443,18 @@ func halfOfJSON(piece string) string {
 	return cut
 }
 
-// cell is a client and a fault, and what the client's user sees in each way.
+// cell is a client and a fault, with what the client's user sees in each way.
 type cell struct {
 	at                            spot
 	bare, recorded, again, broken outcome
 	report                        *replay.Report
 }
 
-// WLD-1, WLD-3, WLD-4: what goes wrong in the world is to each client what it is without us:
-// through the transport, in a replay, and where the explorer makes it.
+// WLD-1, WLD-3, WLD-4: a fault of the world looks the same to every client in all ways: without this module,
+// through the transport, in a replay, and made by the explorer.
 func TestFaultsOfTheWorld(t *testing.T) {
 	all := make([][]cell, len(allFaulted))
-	var busy sync.WaitGroup // what takes time is that clients wait before they ask again
+	var busy sync.WaitGroup // most of the time, clients wait before they retry
 	for i, c := range allFaulted {
 		broken := explored(t, c)
 		busy.Go(func() { all[i] = cells(t, c, broken) })
@@ -475,8 +475,8 @@ func TestFaultsOfTheWorld(t *testing.T) {
 	}
 }
 
-// until is a client whose caller gives up when its time is over: while it waits for the head
-// of an answer, or behind that, while it reads the body.
+// until returns a client whose caller gives up when its time is over: while it waits for the head of an
+// answer or, with behindHead set, while it reads the body.
 func (c faulted) until(behindHead bool) faulted {
 	ask := c.ask
 	c.ask = func(ctx context.Context, client *http.Client, url string) (string, error) {
@@ -502,7 +502,7 @@ func (c faulted) until(behindHead bool) faulted {
 	return c
 }
 
-// noticing is a body of which somebody notices that it is read.
+// noticing is a body that calls read when it is read.
 type noticing struct {
 	io.ReadCloser
 	read func()
@@ -513,10 +513,10 @@ func (n *noticing) Read(p []byte) (int, error) {
 	return n.ReadCloser.Read(p)
 }
 
-// worldOf is the key of the world in a context; in a replay there is none.
+// worldOf is the context key of the world; a replay has none.
 type worldOf struct{}
 
-// deadline is a context whose deadline passes when somebody says so.
+// deadline is a context whose deadline passes when pass is called.
 type deadline struct {
 	context.Context
 	once sync.Once
@@ -536,7 +536,7 @@ func (d *deadline) Err() error {
 	}
 }
 
-// misbehaviours are what servers do of which the explorer knows nothing.
+// misbehaviours are things that servers do which the explorer does not imitate.
 var misbehaviours = []misbehaviour{
 	{name: "reset before the head", says: func(s *saying, _ answer) { s.reset() }},
 	{name: "reset behind the head", says: func(s *saying, a answer) { s.head(a); s.reset() }},
@@ -574,7 +574,7 @@ var misbehaviours = []misbehaviour{
 	}},
 }
 
-// WLD-3, WLD-4: what else servers do is to each client what it is without us, and in a replay.
+// WLD-3, WLD-4: other misbehavior of servers looks the same to every client through the transport and in a replay.
 func TestMisbehaviours(t *testing.T) {
 	type result struct {
 		bare, recorded, again outcome
@@ -609,18 +609,18 @@ func TestMisbehaviours(t *testing.T) {
 	}
 }
 
-// cells are those of a client.
+// cells returns the cells of a client.
 func cells(t *testing.T, c faulted, broken map[spot]seen) []cell {
 	faults := explorable(c.usual)
 	for at, one := range broken {
-		if strings.HasPrefix(at.kind.String(), "chat-") { // whose bytes are the explorer's to choose
+		if strings.HasPrefix(at.kind.String(), "chat-") { // the explorer chooses the bytes of these faults
 			faults[at] = misbehaviour{says: func(s *saying, a answer) { s.all(a.with(one.body)) }}
 		}
 		assert.Contains(t, slices.Collect(maps.Keys(faults)), at, "%s: the explorer makes %s, which no server here does", c.name, at)
 	}
 	all := make([]cell, 0, len(faults))
 	for at := range faults {
-		if _, made := broken[at]; made || !at.eachTime { // not where there is no other time
+		if _, made := broken[at]; made || !at.eachTime { // there is no second time if the fault was not made
 			all = append(all, cell{at: at, broken: broken[at].outcome})
 		}
 	}

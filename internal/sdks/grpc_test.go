@@ -56,7 +56,7 @@ var statusErrors = map[string]trace.ErrorType{"grpc.Status": {
 	},
 }}
 
-// WLD-2: what gRPC asks through adk.Ask is given back, with its status, where nobody answers.
+// WLD-2: what gRPC asks through adk.Ask is replayed with its status, without a server.
 func TestGRPC(t *testing.T) {
 	config := func(call func(context.Context, *structpb.Value) (*structpb.Value, error)) adk.Config {
 		return adk.Config{Storage: fakes.NewStorage().Storage(), Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {

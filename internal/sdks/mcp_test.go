@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// askMCP asks an MCP server for its tools, and two things of one of them: a session of
-// its own, as one opens it in a turn.
+// askMCP opens an MCP session, as one would in a turn, asks the server for its tools, and calls one of them
+// twice.
 func askMCP(ctx context.Context, client *http.Client, url string) (string, error) {
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "sdks", Version: "1.0.0"}, nil).
 		Connect(ctx, &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: client, DisableStandaloneSSE: true, MaxRetries: -1}, nil)
@@ -37,8 +37,8 @@ func askMCP(ctx context.Context, client *http.Client, url string) (string, error
 	return strings.Join(said, ", "), session.Close()
 }
 
-// WLD-1, WLD-2, WLD-4: a session of an MCP client over HTTP is part of the turn in which
-// it is opened, and is played again without its server.
+// WLD-1, WLD-2, WLD-4: a session of an MCP client over HTTP is part of the turn in which it is opened,
+// and is replayed without its server.
 func TestMCPOverHTTP(t *testing.T) {
 	type who struct {
 		Name string `json:"name"`

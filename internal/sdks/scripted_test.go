@@ -11,7 +11,7 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// A scripted model is understood by every client, whole and as a stream, over HTTP and without.
+// Every client understands a scripted model, whole and as a stream, over HTTP and without it.
 func TestScriptedModels(t *testing.T) {
 	clients := map[string]said{
 		"openai": askOpenAI, "openai streams": streamOpenAI, "anthropic": askAnthropic, "anthropic streams": streamAnthropic,

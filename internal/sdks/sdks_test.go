@@ -1,5 +1,5 @@
-// Package sdks holds the transport to the clients that people use. It is a module of
-// its own, so that nobody who imports ours gets them.
+// Package sdks tests the transport with the client libraries that people use. It is a module of its
+// own, so that importers of the main module do not get these libraries.
 package sdks
 
 import (
@@ -37,7 +37,7 @@ import (
 
 const key = "a-key-that-nobody-is-to-see"
 
-// answer is what a server says once.
+// answer is one answer of a server.
 type answer struct {
 	status int
 	kind   string
@@ -50,7 +50,7 @@ const (
 	ofEvents = "text/event-stream"
 )
 
-// server says the answers one after the other, and the last one for ever.
+// server returns a server that gives these answers one after the other, and then repeats the last one.
 func server(t *testing.T, answers ...answer) *httptest.Server {
 	t.Helper()
 	var asked atomic.Int64
@@ -71,13 +71,13 @@ func server(t *testing.T, answers ...answer) *httptest.Server {
 	return s
 }
 
-// said is a client as its users use it: it asks a server and gives what came of it.
+// said is a client as its users call it: it asks a server and returns the result.
 type said func(ctx context.Context, client *http.Client, url string) (string, error)
 
 func askOpenAI(ctx context.Context, client *http.Client, url string) (string, error) {
 	c := openai.NewClient(openaioption.WithHTTPClient(client), openaioption.WithBaseURL(url), openaioption.WithAPIKey(key), openaioption.WithMaxRetries(2))
 	answer, err := c.Chat.Completions.New(ctx, completion)
-	if err != nil || answer == nil { // which it is of a body that is null
+	if err != nil || answer == nil { // the answer is nil for a body that is null
 		return "", err
 	}
 	return fmt.Sprint(len(answer.Choices), answer.RawJSON(), answer.Usage.TotalTokens), nil
@@ -178,8 +178,8 @@ func google(ctx context.Context, client *http.Client, url string) (*genai.Client
 	return genai.NewClient(ctx, &genai.ClientConfig{APIKey: key, Backend: genai.BackendGeminiAPI, HTTPClient: client, HTTPOptions: genai.HTTPOptions{BaseURL: url, RetryOptions: quickly}})
 }
 
-// quickly has the client try again, as it does by itself for nobody, and soon: it hears no
-// server that says when.
+// quickly makes the client retry, which it does not do by default, and soon: it ignores a server's
+// Retry-After.
 var quickly = &genai.HTTPRetryOptions{Attempts: genai.Ptr[int32](3), InitialDelay: genai.Ptr(0.001), MaxDelay: genai.Ptr(0.001)}
 
 func askGoogle(ctx context.Context, client *http.Client, url string) (string, error) {
@@ -194,11 +194,11 @@ func askGoogle(ctx context.Context, client *http.Client, url string) (string, er
 	return saidByGoogle(answer), nil
 }
 
-// saidByGoogle is what an answer says, and why it says no more.
+// saidByGoogle returns the content of an answer, and why it ended.
 func saidByGoogle(answer *genai.GenerateContentResponse) string {
 	calls := answer.FunctionCalls()
 	if len(calls) == 0 {
-		return answer.Text() + finishOf(answer) // it warns where there are calls
+		return answer.Text() + finishOf(answer) // Text logs a warning if there are calls
 	}
 	var text string
 	for _, call := range calls {
@@ -271,9 +271,9 @@ data: {"type":"message_stop"}
 	googleStream = answer{kind: ofEvents, body: "data: {\"candidates\": [{\"content\": {\"parts\": [{\"text\": \"H\"}],\"role\": \"model\"}}]}\r\n\r\ndata: {\"candidates\": [{\"content\": {\"parts\": [{\"text\": \"i.\"}],\"role\": \"model\"},\"finishReason\": \"STOP\"}]}\r\n\r\n"}
 )
 
-// WLD-1, WLD-2, WLD-4, WLD-7: each client sees through the transport what it sees
-// without it, retries and errors included; its key is nowhere in the trace, and a replay
-// gives it the same again although nobody is asked.
+// WLD-1, WLD-2, WLD-4, WLD-7: each client sees the same through the transport as without it, retries and
+// errors included. Its key is nowhere in the trace, and a replay gives it the same again without asking
+// anybody.
 func TestClients(t *testing.T) {
 	cases := []struct {
 		name    string
@@ -331,8 +331,8 @@ func held(t *testing.T, ask said, url, want string, wantErr error, asks int) {
 	assert.Nil(t, report.Divergence, "%s", report)
 }
 
-// closesAll holds what was recorded of a client to what is likely a mistake: a body that nobody
-// closes, and work that outlives its seam call.
+// closesAll checks the recording of a client for likely mistakes: a body that nobody closes, and
+// work that outlives its seam call.
 func closesAll(t *testing.T, trace []byte) {
 	t.Helper()
 	e, err := property.Examine(bytes.NewReader(trace))
@@ -346,11 +346,11 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// cassettes are recorded conversations of others, which lie beside the project on some
+// cassettes is the folder of recorded conversations of others, which is next to the project on some
 // machines.
 const cassettes = "../../../shared/cassettes"
 
-// WLD-2, WLD-4: what real servers answered comes through to the byte.
+// WLD-2, WLD-4: the answers of real servers come through unchanged to the byte.
 func TestRecordedConversations(t *testing.T) {
 	files, _ := filepath.Glob(filepath.Join(cassettes, "*.json"))
 	if len(files) == 0 {
@@ -384,7 +384,7 @@ func TestRecordedConversations(t *testing.T) {
 	}
 }
 
-// client is one of those that read a recorded conversation.
+// client is one that reads a recorded conversation.
 type client struct {
 	name string
 	ask  said
@@ -405,8 +405,8 @@ func askPlainly(ctx context.Context, client *http.Client, url string) (string, e
 	return resp.Status + string(body), err
 }
 
-// WLD-8: a retry whose answer is served has no back-off: a replay takes no time, whatever
-// the server said and however long the clients waited, and the trace has what it said.
+// WLD-8: there is no back-off before a retry whose answer is served. So a replay takes no time, whatever the server
+// said and however long the clients waited when recorded, and the trace has what the server said.
 func TestServedRetriesDoNotWait(t *testing.T) {
 	refusals := map[string]answer{
 		"429 with seconds":      {status: 429, kind: ofJSON, body: busy.body, header: http.Header{"Retry-After": {"30"}}},
@@ -432,7 +432,7 @@ func TestServedRetriesDoNotWait(t *testing.T) {
 	}
 }
 
-// servedWithoutWait records a client that tries again, in the time of a bubble, and
+// servedWithoutWait records a client that retries, in the time of a synctest bubble, and
 // replays it.
 func servedWithoutWait(t *testing.T, ask said, answers ...answer) {
 	asked := 0

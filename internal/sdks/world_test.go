@@ -15,29 +15,29 @@ import (
 	"time"
 )
 
-// worldURL is where clients ask: its name is in no DNS, and leads to the server of the test.
+// worldURL is the address that clients ask. Its name is not in the DNS, and leads to the test's server.
 const worldURL = "http://world.example"
 
-// world is a server on this machine that misbehaves once, or for ever, as servers and
-// networks do: to the byte, and no faster than its client reads.
+// world is a server on this machine that misbehaves once, or each time, as servers and networks do. The test
+// controls every byte, and it sends no faster than its client reads.
 type world struct {
 	server *httptest.Server
 	usual  answer
 	fault  misbehaviour
-	asked  atomic.Int64 // how often it was asked what has the fault
+	asked  atomic.Int64 // how often a request that gets the fault was made
 	dialed atomic.Int64
-	conns  sync.Map // of clients, by their addresses
-	over   func()   // has the caller's time pass
+	conns  sync.Map // of clients, by address
+	over   func()   // ends the time of the client's caller
 }
 
-// misbehaviour is what a server does instead of answering.
+// misbehaviour is what a server does instead of giving the usual answer.
 type misbehaviour struct {
 	name    string
-	forEver bool // every ask has it, and not the first alone
-	// impatient says that it is for clients that do not wait as long as anybody says.
+	forEver bool // each ask has it, and not only the first
+	// impatient reports that the fault is only for clients that do not wait as long as a server says.
 	impatient bool
-	dial      func() error                   // nobody comes so far as to ask
-	says      func(s *saying, answer answer) // nil is the usual answer
+	dial      func() error                   // fails before anything is asked
+	says      func(s *saying, answer answer) // nil for the usual answer
 }
 
 func newWorld(t *testing.T, usual answer, fault misbehaviour) *world {
@@ -48,8 +48,8 @@ func newWorld(t *testing.T, usual answer, fault misbehaviour) *world {
 	return w
 }
 
-// transport is a client's way to the world. Connections are used once: which of them is
-// another one's does not depend on what the machine does besides.
+// transport returns a client's way to the world. A connection is used only once, so that it does not depend on
+// what else the machine does which of them is used again.
 func (w *world) transport() http.RoundTripper {
 	return &http.Transport{DialContext: w.dial, DisableKeepAlives: true}
 }
@@ -68,7 +68,7 @@ func (w *world) dial(ctx context.Context, network, _ string) (net.Conn, error) {
 	return heard, nil
 }
 
-// ServeHTTP answers with what is usual, or with the fault.
+// ServeHTTP gives the usual answer, or the fault.
 func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	conn, _, err := rw.(http.Hijacker).Hijack()
@@ -88,12 +88,12 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// otherPath is where something else is asked, and otherAnswer what is said there.
+// otherPath is the path of another request, and otherAnswer is its answer.
 const otherPath = "/other"
 
 var otherAnswer = answer{kind: ofJSON, body: `{"error":{"message":"this is for somebody else"}}`}
 
-// hearing is a client's end of a connection: it knows how much of what was said has arrived.
+// hearing is a client's end of a connection. It knows how many bytes have arrived.
 type hearing struct {
 	net.Conn
 	mu      sync.Mutex
@@ -120,7 +120,7 @@ func (h *hearing) Close() error {
 	return h.Conn.Close()
 }
 
-// await waits until n bytes have arrived, or none will any more.
+// await waits until n bytes have arrived, or the connection is closed.
 func (h *hearing) await(n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -137,8 +137,8 @@ type saying struct {
 	said   int
 }
 
-// text says something and waits until the client has it, so that what is said next comes
-// in a portion of its own.
+// text sends texts, and waits until the client has each, so that the next one arrives in a portion of
+// its own.
 func (s *saying) text(texts ...string) {
 	for _, text := range texts {
 		n, _ := io.WriteString(s.conn, text)
@@ -147,10 +147,10 @@ func (s *saying) text(texts ...string) {
 	}
 }
 
-// all says a whole answer.
+// all sends a whole answer.
 func (s *saying) all(a answer) { s.part(a, -1); s.end(a) }
 
-// head says the head of an answer with the length of its body, or with none for a stream.
+// head sends the head of an answer, with the length of its body, or without one for a stream.
 func (s *saying) head(a answer, header ...string) {
 	status := max(a.status, 200)
 	text := fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: %s\r\n", status, http.StatusText(status), a.kind)
@@ -168,7 +168,7 @@ func (s *saying) head(a answer, header ...string) {
 	s.text(text + "Connection: close\r\n\r\n")
 }
 
-// part says the head and n pieces of an answer; all of them if n is less than none.
+// part sends the head and n pieces of an answer; all pieces if n is negative.
 func (s *saying) part(a answer, n int) {
 	s.head(a)
 	for i, piece := range a.pieces() {
@@ -185,31 +185,31 @@ func (s *saying) piece(a answer, piece string) {
 	s.text(piece)
 }
 
-// end says that this was all.
+// end marks the end of the answer.
 func (s *saying) end(a answer) {
 	if a.isStream() {
 		s.text("0\r\n\r\n")
 	}
 }
 
-// stall says nothing any more: the time that the client has for a read runs out.
+// stall sends nothing more, until the client's time for reading is over.
 func (s *saying) stall() {
 	_ = s.client.SetReadDeadline(time.Unix(1, 0))
-	s.client.await(s.said + 1) // it never comes: the client gives up
+	s.client.await(s.said + 1) // never arrives: the client gives up
 }
 
-// late says nothing any more, and the caller's time is over.
+// late sends nothing more, and the caller's time ends.
 func (s *saying) late() {
 	s.world.over()
 	s.client.await(s.said + 1)
 }
 
-// reset breaks the connection, as a process that dies does.
+// reset breaks the connection, as a dying process does.
 func (s *saying) reset() { _ = s.conn.(*net.TCPConn).SetLinger(0) }
 
 func (a answer) isStream() bool { return a.kind == ofEvents }
 
-// pieces are the events of a stream, or the body.
+// pieces returns the events of a stream, or the body.
 func (a answer) pieces() []string {
 	if !a.isStream() {
 		return []string{a.body}
@@ -222,7 +222,7 @@ func (a answer) pieces() []string {
 	return all[:len(all)-1]
 }
 
-// with is the answer with other pieces.
+// with returns the answer with other pieces.
 func (a answer) with(pieces ...string) answer {
 	a.body = strings.Join(pieces, "")
 	return a

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The command is called as the reader can: as it was called, as a tool of the module, out of
-// our own, as it is found, or by its version.
+// A report names the command as the reader can call it: as it was called, as a tool of the module, from this
+// module, as it is found in the path, or by its version.
 func TestCaller(t *testing.T) {
 	found := func(string) (string, error) { return "/bin/adkreplay", nil }
 	nowhere := func(string) (string, error) { return "", errors.New("not found") }
@@ -60,7 +60,7 @@ func TestCaller(t *testing.T) {
 	}
 }
 
-// A long command is broken where a shell reads on, and is the same command.
+// A long command is broken so that a shell still reads it as the same command.
 func TestBroken(t *testing.T) {
 	command := "go tool adkreplay show 'a file with blanks.jsonl' --from 1 --to 20"
 	assert.Equal(t, command, Broken(command, 80))
@@ -72,7 +72,7 @@ func TestBroken(t *testing.T) {
 	assert.Equal(t, command, strings.ReplaceAll(broken, " \\\n    ", " "))
 }
 
-// A file is named from the root of the module, where who reads what a test prints runs
+// A file is named relative to the module's root, because that is where a reader of a test's output runs
 // commands.
 func TestFromModule(t *testing.T) {
 	assert.Equal(t, "internal/shell/testdata/a.jsonl", FromModule("testdata/a.jsonl"))

@@ -18,7 +18,7 @@ func TestQuote(t *testing.T) {
 	}
 }
 
-// A real shell gives the word back.
+// A real shell gives back the word that was quoted.
 func TestQuoteInAShell(t *testing.T) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {

@@ -22,11 +22,11 @@ import (
 	"github.com/adkreplay/adkreplay/internal/schema"
 )
 
-// This file holds what package schema says of a value against another library, which takes
-// its own way there, and against the suite of JSON Schema.
+// The tests in this file compare the results of package schema with those of another library, which works in a
+// different way, and with the test suite of JSON Schema.
 
-// otherSchema is a schema as the other library has it, which is draft 2020-12 unless it
-// says otherwise.
+// otherSchema compiles a schema with the other library. The draft is 2020-12 unless the schema names
+// another.
 func otherSchema(raw []byte) (*other.Schema, error) {
 	tree, err := other.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
@@ -40,13 +40,13 @@ func otherSchema(raw []byte) (*other.Schema, error) {
 	return compiler.Compile("mem:///schema")
 }
 
-// otherFault is a fault that the other library names.
+// otherFault is a fault that the other library reports.
 type otherFault struct {
 	path, keyword string
 }
 
-// isToldBy reports whether a fault of ours is it, or lies around it: a member that must
-// not be there is not looked into, and neither is an item that nothing else looks at.
+// isToldBy reports whether a fault of package schema is this fault, or contains its place: package schema does
+// not look into a member that must not exist, nor into an item that no other keyword looks at.
 func (f otherFault) isToldBy(ours schema.Fault) bool {
 	if ours.Path == f.path && (ours.Keyword == f.keyword || f.keyword == "minContains" && ours.Keyword == "contains") {
 		return true
@@ -58,7 +58,7 @@ func (f otherFault) isToldBy(ours schema.Fault) bool {
 	return false
 }
 
-// otherFaults are what the other library found wrong.
+// otherFaults returns the faults that the other library found.
 func otherFaults(err error) (found []otherFault) {
 	refused, ok := errors.AsType[*other.ValidationError](err)
 	if !ok {
@@ -96,7 +96,7 @@ func otherFaults(err error) (found []otherFault) {
 
 func escaped(name string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(name) }
 
-// drawnSchema draws a schema of any keyword.
+// drawnSchema draws a schema with any keywords.
 func drawnSchema(t *rapid.T, depth int) any {
 	if rapid.IntRange(0, 9).Draw(t, "bool") == 0 {
 		return rapid.IntRange(0, 3).Draw(t, "which") > 0
@@ -178,8 +178,8 @@ func drawnValue(t *rapid.T, depth int) any {
 	return rapid.SampledFrom([]any{0, 1, 1.5, 0.3, -2, 100, json.Number("1.0"), json.Number("1e2"), json.Number("9007199254740993"), "a", "b", "ab", "é", "", "12", nil, true, false}).Draw(t, "leaf")
 }
 
-// TOL-2: another library has the same verdict on any value, and names no fault that is not
-// told here too: what it does not look at behind a wrong type is told besides.
+// TOL-2: the other library has the same verdict on every value, and reports no fault that package schema does not
+// report. Package schema reports more, because it continues after a wrong type.
 func TestFaultsAreThoseOfAnotherLibrary(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tree := drawnSchema(t, 2)
@@ -189,7 +189,7 @@ func TestFaultsAreThoseOfAnotherLibrary(t *testing.T) {
 		raw, err := json.Marshal(tree)
 		require.NoError(t, err)
 		if bytes.Contains(raw, []byte(`"unevaluatedItems"`)) && bytes.Contains(raw, []byte(`"multipleOf"`)) {
-			return // beside the one, the other is divided as floats are
+			return // together with unevaluatedItems, the other library divides as floats do
 		}
 		value, err := json.Marshal(drawnValue(t, 3))
 		require.NoError(t, err)
@@ -197,7 +197,7 @@ func TestFaultsAreThoseOfAnotherLibrary(t *testing.T) {
 		require.NoError(t, err, "%s", raw)
 		ours, err := schema.Compile(raw)
 		if err != nil {
-			require.ErrorContains(t, err, "leads back to itself", "%s", raw) // they say so of a value
+			require.ErrorContains(t, err, "leads back to itself", "%s", raw) // the other library reports this only for a value
 			return
 		}
 		plain, err := other.UnmarshalJSON(bytes.NewReader(value))
@@ -210,7 +210,7 @@ func TestFaultsAreThoseOfAnotherLibrary(t *testing.T) {
 	})
 }
 
-// ofSuite is one schema of the suite of JSON Schema, and what fits it.
+// ofSuite is one schema of the JSON Schema test suite, with the values to check.
 type ofSuite struct {
 	Description string
 	Schema      json.RawMessage
@@ -221,7 +221,7 @@ type ofSuite struct {
 	}
 }
 
-// suite reads the suite for a draft from where the library that has the verdict keeps it.
+// suite reads the test suite for a draft from the module of the library whose verdict package schema uses.
 func suite(t *testing.T, draft string) (all []ofSuite) {
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/google/jsonschema-go").Output()
 	require.NoError(t, err)
@@ -237,12 +237,12 @@ func suite(t *testing.T, draft string) (all []ofSuite) {
 	return all
 }
 
-// refusals are why a schema of the suite is none of ours: it is not self-contained, or a
-// default breaks it, which is a mistake in a tool.
+// refusals are the reasons why package schema refuses a schema of the suite: it is not self-contained, or its
+// default does not fit, which would be a mistake in a tool.
 var refusals = []string{"a nested $id and a $dynamicRef", "leads to nothing within the schema", "not a valid JSON Schema: validating"}
 
-// TOL-2: each case of the suite of JSON Schema gets the verdict that the suite has, or its
-// schema is refused for what is known.
+// TOL-2: each case of the JSON Schema test suite gets the suite's verdict, or its schema is refused for one of
+// the known reasons.
 func TestTheSuiteOfJSONSchema(t *testing.T) {
 	for draft, want := range map[string]struct {
 		uri   string
@@ -269,7 +269,7 @@ func TestTheSuiteOfJSONSchema(t *testing.T) {
 	}
 }
 
-// ofDraft is a schema that says its draft, where it can.
+// ofDraft returns a schema that names its draft, if it can.
 func ofDraft(t *testing.T, raw json.RawMessage, uri string) json.RawMessage {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(raw, &object) != nil || object["$schema"] != nil {

@@ -1,7 +1,7 @@
-// Package sidebyside holds a turn of package adk/chat against the same turn of others who
-// speak Chat Completions: eino's component, openai-agents-go, and a loop around OpenAI's own
-// library; and the check of values by schemas against another library. It is a module of its
-// own, so that nobody compiles them but these tests.
+// Package sidebyside compares a turn of package adk/chat with the same turn of others that speak Chat
+// Completions: eino's component, openai-agents-go, and a loop around OpenAI's own library. It also
+// compares the check of values by schemas with another library. It is a module of its own, so that
+// only these tests compile the other libraries.
 package sidebyside
 
 import (
@@ -39,7 +39,7 @@ const (
 	key      = "sk-x"
 )
 
-// The tools: each is asked once, and the answer comes then.
+// The tools: each is called once, and then the answer comes.
 var tools = []string{"weather", "clothes", "calendar"}
 
 type place struct {
@@ -50,8 +50,8 @@ func use(tool string, in place) string { return tool + " of " + in.City }
 
 const toolSchema = `{"type":"object","properties":{"city":{"type":"string"}},"required":["city"],"additionalProperties":false}`
 
-// provider answers on a port of this machine: with a call for each result that it is not
-// shown yet, and then with the answer.
+// provider returns the URL of a server on this machine that answers with a call for each result that it has
+// not been shown yet, and then with the final answer.
 func provider(tb testing.TB) (url string) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -76,7 +76,7 @@ func provider(tb testing.TB) (url string) {
 	return server.URL + "/v1"
 }
 
-// contender makes a turn: its function runs one, and gives the answer.
+// contender makes turns: its function runs one, and returns the answer.
 type contender struct {
 	name string
 	turn func(tb testing.TB, url string, stream bool) func(context.Context) (string, error)
@@ -84,13 +84,13 @@ type contender struct {
 
 var contenders = []contender{{"adkreplay", texts}, {"adkreplay with artifacts", artifacts}, {"openai-go", bare}, {"eino", eino}, {"openai-agents-go", agentsOf}}
 
-// texts is a turn whose results stay the texts that they are, as those of the others do.
+// texts returns a turn whose results stay texts, as those of the other contenders do.
 func texts(tb testing.TB, url string, stream bool) func(context.Context) (string, error) {
 	return ours(tb, url, stream, func(_ context.Context, result adk.ToolResult) (adk.ToolResult, error) { return result, nil })
 }
 
-// artifacts is a turn whose results are artifacts, as they are if nobody says otherwise: the
-// model is offered the tools that ask them.
+// artifacts returns a turn whose results are artifacts, which is the default: the model is also
+// offered the tools that query them.
 func artifacts(tb testing.TB, url string, stream bool) func(context.Context) (string, error) {
 	return ours(tb, url, stream, nil)
 }
@@ -137,7 +137,7 @@ func history(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 	return nil
 }
 
-// bare is the loop that one writes around the provider's own library.
+// bare returns the loop that one would write around the provider's own library.
 func bare(_ testing.TB, url string, stream bool) func(context.Context) (string, error) {
 	client := openai.NewClient(option.WithBaseURL(url), option.WithAPIKey(key))
 	var offered []openai.ChatCompletionToolUnionParam
@@ -188,7 +188,7 @@ func complete(ctx context.Context, client *openai.Client, params openai.ChatComp
 	return all.Choices[0].Message, nil
 }
 
-// eino is the same loop around eino's component.
+// eino returns the same loop around eino's component.
 func eino(tb testing.TB, url string, stream bool) func(context.Context) (string, error) {
 	plain, err := einoopenai.NewChatModel(context.Background(), &einoopenai.ChatModelConfig{BaseURL: url, APIKey: key, Model: model})
 	require.NoError(tb, err)
@@ -269,7 +269,7 @@ func agentsOf(_ testing.TB, url string, stream bool) func(context.Context) (stri
 	}
 }
 
-// All contenders come to the same answer, in as many asks.
+// All contenders reach the same answer, with the same number of asks.
 func TestTurns(t *testing.T) {
 	for _, stream := range []bool{false, true} {
 		for _, c := range contenders {
@@ -282,7 +282,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// BenchmarkTurn is a turn of four asks and three tools over a connection of this machine.
+// BenchmarkTurn measures a turn of four asks and three tools over a local connection.
 func BenchmarkTurn(b *testing.B) {
 	for _, stream := range []bool{false, true} {
 		for _, c := range contenders {

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// soaked soaks for three minutes of a clock, in which a check takes 5 ms, or for TestSlow
-// 50 ms: until it has held all that there is, or the time is over.
+// soaked soaks for three minutes of a fake clock, on which a check takes 5 ms, or 50 ms for TestSlow. It ends
+// when the time is over or all properties are broken.
 func soaked(t *testing.T, names string, holds func(name string, seed uint64) bool) (*soak, string, bool) {
 	t.Helper()
 	var out bytes.Buffer
@@ -40,8 +40,8 @@ func soaked(t *testing.T, names string, holds func(name string, seed uint64) boo
 	return s, out.String(), held
 }
 
-// Every property is held with seeds of its own, in turns, until the time is over, and
-// what takes long is held less; every minute something is said.
+// Properties are checked in turns, each with seeds of its own, until the time is over. Slow properties are
+// checked less often, and there is a report every minute.
 func TestSoak(t *testing.T) {
 	_, out, held := soaked(t, "TestA TestSlow", func(string, uint64) bool { return true })
 	assert.True(t, held)
@@ -54,7 +54,7 @@ func TestSoak(t *testing.T) {
 `, out, "what the end broke off is not counted")
 }
 
-// What breaks is said with its seed, is not held again, and does not end the others.
+// A property that breaks is reported with its seed and not checked again; the others continue.
 func TestSoakFinds(t *testing.T) {
 	s, out, held := soaked(t, "TestA TestB", func(name string, seed uint64) bool { return name != "TestB" || seed < 4 })
 	assert.False(t, held)
@@ -68,7 +68,7 @@ func TestSoakFinds(t *testing.T) {
 	assert.Contains(t, out, "1s: 1 properties, 0 checks from 1 seeds, 1 broken\n", "nothing is left to hold")
 }
 
-// Properties are the tests that draw for themselves, also by a helper.
+// A property is a test that calls rapid.Check itself, or through a helper.
 func TestDrawing(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a_test.go"), []byte(`package a

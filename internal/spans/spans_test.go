@@ -19,11 +19,11 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// kept keeps the spans that ended.
+// kept keeps the spans that have ended.
 type kept struct {
 	begun int
 	ended []*spans.Span
-	// events are those beside spans, and within where each happened.
+	// events are the events besides the spans, and within has the span in which each happened.
 	events []spans.Event
 	within []*spans.Span
 }
@@ -36,7 +36,7 @@ func (k *kept) Emit(within *spans.Span, e spans.Event) {
 	k.events, k.within = append(k.events, e), append(k.within, within)
 }
 
-// of are the spans that some crossings tell of, each a second after the one before it.
+// of returns the spans of these crossings, which are a second apart.
 func of(o spans.Options, crossings ...adk.Crossing) *kept {
 	k := &kept{}
 	b := spans.NewBuilder(k, o)
@@ -80,15 +80,15 @@ func ask(op, in int, phase adk.Phase, name, text string) adk.Crossing {
 	return adk.Crossing{Kind: adk.KindAsk, Phase: phase, Op: op, Call: in, Name: name, JSON: json.RawMessage(text)}
 }
 
-// begun is a turn whose executor is under way, as call 3.
+// begun is the beginning of a turn, up to its executor as call 3.
 var begun = []adk.Crossing{call(1, 0, adk.LabelRun, ""), call(2, 1, adk.LabelDispatch, ""), call(3, 2, adk.LabelExecutor, "model")}
 
 func after(crossings ...adk.Crossing) []adk.Crossing {
 	return append(append([]adk.Crossing{}, begun...), crossings...)
 }
 
-// Who is asked has the name that the conventions know, what is asked the operation; what is no
-// conversation has no span.
+// The provider's name is the one that the conventions know, and the operation follows from the request. A request
+// that is no conversation has no span.
 func TestProviders(t *testing.T) {
 	for _, c := range []struct{ of, request, name, provider string }{
 		{"api.openai.com", `{"path":"/v1/chat/completions","body":{"model":"m","messages":[]}}`, "chat m", "openai"},
@@ -111,8 +111,8 @@ func TestProviders(t *testing.T) {
 	}
 }
 
-// An executor that asks in a way that no crossing shows is the chat, until it executes a tool;
-// one whose asking is seen is none, and what a tool asks is the tool's.
+// If no crossing shows how an executor asks its model, the executor itself is the chat span, until it executes a
+// tool. If its asks are visible, it is not, and an ask of a tool belongs to the tool.
 func TestUnseen(t *testing.T) {
 	look, err := adk.NewTool(adk.ToolInit{Name: "look", Description: "Looks.", InputSchema: json.RawMessage(`{"type":"object"}`),
 		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) { return nil, nil }})
@@ -138,7 +138,7 @@ func TestUnseen(t *testing.T) {
 	}
 }
 
-// A dispatch that is called in a turn is an agent of its own name, below the tool that called it.
+// A dispatch that is called in a turn is an agent with its own name, below the tool that called it.
 func TestNested(t *testing.T) {
 	read, err := trace.Read(bytes.NewReader(tracetest.FixtureNamed(t, "sub-agents-side-by-side").Bytes))
 	require.NoError(t, err)
@@ -160,8 +160,8 @@ func TestNested(t *testing.T) {
 	}
 }
 
-// What is asked over HTTP of anybody but a model has the span of an HTTP client, without what
-// was said; what is asked otherwise has none.
+// An ask over HTTP of anything but a model has the span of an HTTP client, without the content. An ask
+// without HTTP has none.
 func TestHTTP(t *testing.T) {
 	ask := func(op int, of, request string) adk.Crossing {
 		return adk.Crossing{Kind: adk.KindAsk, Phase: adk.Begin, Call: 1, Op: op, Name: of, JSON: json.RawMessage(request)}
@@ -206,7 +206,7 @@ func TestHTTP(t *testing.T) {
 	assert.Len(t, of(spans.Options{WithoutHTTP: true}, crossings()...).ended, 1)
 }
 
-// Each of many tools that are executed at once, on strands of their own, has what happens in it.
+// If many tools are executed concurrently, each on its own strand, each span contains what happens in its tool.
 func TestToolsAtOnce(t *testing.T) {
 	tool := fakes.NewTool("look", "Looks.").Tool()
 	const many = 20_000
@@ -227,7 +227,7 @@ func TestToolsAtOnce(t *testing.T) {
 	}
 }
 
-// A request that is made again is a span that says how often it was, until it succeeds.
+// A repeated request is a span with the number of repetitions, until the request succeeds.
 func TestRetries(t *testing.T) {
 	const request = `{"model":"m","messages":[]}`
 	failed := ask(1, 3, adk.Done, "", "")
@@ -243,7 +243,7 @@ func TestRetries(t *testing.T) {
 	assert.Equal(t, []any{nil, int64(1), int64(2), nil}, often)
 }
 
-// What is said has one form whatever the provider's is.
+// Messages have the same form in spans, whatever the provider's form is.
 func TestMessages(t *testing.T) {
 	for name, c := range map[string]struct {
 		request string
@@ -288,9 +288,9 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// A conversation is told in an event too, when it ends and before its span does, whatever came of
-// it: what the span says of the model, and what was said as values. What is none has no event, and
-// nothing has one where nobody asked.
+// A conversation also has an event, when it ends and before its span does, whatever its result is. It has the span's
+// attributes of the model, and the messages as values. Other asks have no event, and without Options.Events there are
+// none.
 func TestEvents(t *testing.T) {
 	failed := ask(2, 3, adk.Done, "", "")
 	failed.JSON, failed.Err = nil, context.DeadlineExceeded
@@ -324,7 +324,7 @@ func TestEvents(t *testing.T) {
 	assert.Empty(t, of(spans.Options{Content: true}, crossings()...).events)
 }
 
-// Whatever is cut out of a trace, what begins ends, once.
+// Whatever is missing from a trace, each span that begins also ends, exactly once.
 func TestDamagedTraces(t *testing.T) {
 	for _, name := range []string{"sub-agents-side-by-side", "asks-again", "gates-aborted", "tool-failure"} {
 		read, err := trace.Read(bytes.NewReader(tracetest.FixtureNamed(t, name).Bytes))

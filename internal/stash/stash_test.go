@@ -14,8 +14,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/stash"
 )
 
-// STA-1, STA-2, STA-4: paths build real nesting; nil deletes, inside a tree too; a
-// path over a subtree replaces it.
+// STA-1, STA-2, STA-4: paths build nested maps; nil deletes, also within a tree; setting a path that
+// leads to a subtree replaces the subtree.
 func TestTree(t *testing.T) {
 	var tree stash.Tree
 	for _, step := range []struct {
@@ -43,7 +43,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// STA-4, STA-5, STA-7: what is refused says where, and changes nothing.
+// STA-4, STA-5, STA-7: an error says where the refused value is, and nothing is changed.
 func TestTreeRefuses(t *testing.T) {
 	tree := stash.New(map[string]any{"leaf": 1, "list": []any{1}})
 	for _, c := range []struct {
@@ -67,7 +67,7 @@ func TestTreeRefuses(t *testing.T) {
 	assert.ErrorContains(t, stash.Check(map[string]any{"a": map[string]any{"b.c": 1}}), `"a.b.c" has a dot`)
 }
 
-// DET-3: of several keys that are wrong the first by name is told, every time.
+// DET-3: if several keys are wrong, the first in order of names is reported, every time.
 func TestCheckNamesTheFirst(t *testing.T) {
 	tree := map[string]any{}
 	for _, name := range []string{"a.x", "b.x", "c.x", "d.x", "e.x", "f.x", "g.x", "h.x"} {
@@ -78,7 +78,7 @@ func TestCheckNamesTheFirst(t *testing.T) {
 	}
 }
 
-// STA-3: maps and slices are copied on their way in, at every depth; other values are shared.
+// STA-3: maps and slices are copied when they are set, at every depth; other values are shared.
 func TestTreeCopies(t *testing.T) {
 	shared := &struct{ n int }{1}
 	given := func() map[string]any {
@@ -101,8 +101,8 @@ func TestTreeCopies(t *testing.T) {
 	assert.Same(t, shared, value)
 }
 
-// STA-6: a tree and its copies do not change with one another, whichever is changed, and
-// what lies beside a path that is changed is copied for none of them.
+// STA-6: changing a tree or one of its copies does not change the others, and does not copy what lies next to
+// the changed path.
 func TestCopiesChangeAlone(t *testing.T) {
 	dump := func(tree *stash.Tree) string { return fmt.Sprint(tree.Root()) }
 	rapid.Check(t, func(t *rapid.T) {
@@ -115,7 +115,7 @@ func TestCopiesChangeAlone(t *testing.T) {
 			}
 			path := strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b"}), 1, 3).Draw(t, "path"), ".")
 			value := rapid.SampledFrom([]any{nil, 1, 2, map[string]any{"a": 1, "b": map[string]any{"b": 2}}}).Draw(t, "value")
-			_ = trees[at].Set(path, value) // what leads below a leaf is refused
+			_ = trees[at].Set(path, value) // a path below a leaf is refused
 			alone := stash.New(trees[at].Root())
 			want[at] = dump(&alone)
 			for i, tree := range trees {

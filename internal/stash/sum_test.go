@@ -16,7 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/stash"
 )
 
-// DET-8: trees that differ in anything have other sums, and equal ones have one.
+// DET-8: trees that differ in anything have different sums, and equal trees have the same sum.
 func TestSumsTellTreesApart(t *testing.T) {
 	type tree = map[string]any
 	known := map[[16]byte]int{}
@@ -38,8 +38,8 @@ func TestSumsTellTreesApart(t *testing.T) {
 	assert.Zero(t, stash.SumOf(tree{}).Digest())
 }
 
-// DET-8: the sum of a tree is the same on every machine and in every release: the traces
-// that were ever written say so.
+// DET-8: the sum of a tree is the same on every machine and in every release, as the traces that exist
+// require.
 func TestSumByHand(t *testing.T) {
 	of := func(parts ...string) string {
 		sum := sha256.Sum256([]byte(strings.Join(parts, "")))
@@ -49,7 +49,7 @@ func TestSumByHand(t *testing.T) {
 	sum := new(big.Int)
 	for _, part := range []string{of(branch), of(of(branch, "b"), "1")} {
 		number := []byte(part)
-		slices.Reverse(number) // the lowest byte stands first
+		slices.Reverse(number) // little-endian
 		sum.Add(sum, new(big.Int).SetBytes(number))
 	}
 	text := binary.BigEndian.AppendUint64(nil, 2)
@@ -62,8 +62,8 @@ func TestSumByHand(t *testing.T) {
 
 func digestText(tree map[string]any) []byte { sum := stash.SumOf(tree).Digest(); return sum[:] }
 
-// DET-8, STA-6: the sum that is carried on is that of the tree, whatever was set and
-// removed, in it and in what it was copied from and to; what is refused changes nothing.
+// DET-8, STA-6: the incremental sum equals the sum of the tree, whatever was set and removed, in the tree and in
+// its copies. A refused change does not change it.
 func TestKeptIsItsTree(t *testing.T) {
 	value := rapid.OneOf(
 		rapid.Just[any](nil), rapid.Map(rapid.IntRange(0, 3), func(n int) any { return n }),
@@ -87,14 +87,14 @@ func TestKeptIsItsTree(t *testing.T) {
 	})
 }
 
-// rendered is a value that counts how often its JSON is asked for.
+// rendered is a value that counts how often it is marshaled.
 type rendered struct{ times *int }
 
 func (r rendered) PlainTag() string { return "rendered" }
 
 func (r rendered) MarshalJSON() ([]byte, error) { *r.times++; return []byte("1"), nil }
 
-// DET-8: a tree that grows costs what is new: what lies beside it is hashed once.
+// DET-8: updating the sum of a growing tree costs only what is new: values next to a change are hashed once.
 func TestKeptIsCarriedOn(t *testing.T) {
 	times := 0
 	var kept stash.Kept

@@ -20,7 +20,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/transcript"
 )
 
-// folded folds crossings and gives what was noticed on the way.
+// folded folds crossings and returns the faults that it noticed.
 func folded(told []*adk.Crossing) (f *state.Fold, faults []error) {
 	f = state.New()
 	for _, x := range told {
@@ -33,8 +33,8 @@ func folded(told []*adk.Crossing) (f *state.Fold, faults []error) {
 	return f, faults
 }
 
-// DET-8, and every rule of what is visible: RUN-7, RUN-12, RUN-13, DSP-9,
-// DSP-13, DEL-1 to DEL-6, STA-2 to STA-6, TOL-6; and of what listeners hear:
+// The fold arrives at the states and events that the engine recorded (DET-8), by every rule of what is visible:
+// RUN-7, RUN-12, RUN-13, DSP-9, DSP-13, DEL-1 to DEL-6, STA-2 to STA-6, TOL-6; and of what listeners hear:
 // HLP-1, HLP-3, HLP-6, EVT-5, EVT-6, EVT-10, GAT-4, TOL-3, TOL-4.
 func TestFoldArrivesAtWhatTheEngineTells(t *testing.T) {
 	for _, turn := range tracetest.AllTurns {
@@ -48,13 +48,13 @@ func TestFoldArrivesAtWhatTheEngineTells(t *testing.T) {
 	}
 }
 
-// A fold that is used again has nothing left of the turn before.
+// After Reset a fold contains nothing of the turn before.
 func TestFoldBeginsAgain(t *testing.T) {
 	f := state.New()
 	for _, turn := range tracetest.AllTurns {
 		told := turn.Run(t)
-		for n := range 2 { // the second time in the room that the first one needed
-			for _, x := range told[:len(told)/(2-n)] { // first a turn that is left in its midst
+		for n := range 2 { // the second time in the memory of the first
+			for _, x := range told[:len(told)/(2-n)] { // first a turn that stops in the middle
 				fresh := fmt.Sprint(f.Check(x), f.CheckPayload(x), f.Apply(x))
 				require.Equal(t, "<nil> <nil> <nil>", fresh, "%s, crossing %d", turn.Name, x.Seq)
 			}
@@ -65,7 +65,7 @@ func TestFoldBeginsAgain(t *testing.T) {
 	}
 }
 
-// The sample turns make every kind of crossing, so that none goes untested.
+// The sample turns make every kind of crossing, so that every kind is tested.
 func TestSampleTurnsCrossEverywhere(t *testing.T) {
 	seen := map[adk.Kind]bool{}
 	for _, turn := range tracetest.AllTurns {
@@ -87,12 +87,12 @@ func count(told []*adk.Crossing, kind adk.Kind) (n int) {
 	return n
 }
 
-// What shows in a state, an event or the order is noticed when a line is left
-// out, in each of the sample turns (DET-8).
+// If a line that affects a state, an event or the order is left out of a sample turn, the fold notices
+// (DET-8).
 func TestFoldNoticesMissingLines(t *testing.T) {
 	t.Parallel()
-	// What nothing follows from cannot be missed: that user code was told the
-	// time, or that a reply gave nothing but an error.
+	// A line without consequences cannot be missed; for example, that user code read the
+	// time, or that a reply contained nothing but an error.
 	unseen := map[adk.Kind]bool{adk.KindNow: true, adk.KindNewID: true, adk.KindContained: true, adk.KindOnAck: true, adk.KindOffAck: true,
 		adk.KindAbort: true, adk.KindFork: true, adk.KindTimer: true, adk.KindState: true,
 		adk.KindCancel: true, adk.KindReturn: true, adk.KindNack: true, adk.KindDispatchStart: true, adk.KindPiece: true}
@@ -113,8 +113,8 @@ func TestFoldNoticesMissingLines(t *testing.T) {
 	}
 }
 
-// onlySays reports whether an event is of the engine's own course, and gives nothing that
-// a later line says again.
+// onlySays reports whether an event comes from the engine's own course, and contains nothing that a later line
+// repeats.
 func onlySays(kind adk.Kind) bool {
 	caused := slices.ContainsFunc(adk.Kinds(), func(k adk.Kind) bool { return slices.Contains(k.Causes(), kind) })
 	return kind.Class() == adk.ClassEvent && !caused && !kind.Names(adk.MadeID) && !kind.Names(adk.Iteration)
@@ -122,7 +122,7 @@ func onlySays(kind adk.Kind) bool {
 
 func emits(x *adk.Crossing) bool { return x.Kind.Emits() }
 
-// hasEffect leaves out what changes nothing that the engine says afterwards.
+// hasEffect reports whether a line changes anything that the engine records afterwards.
 func hasEffect(x *adk.Crossing) bool {
 	switch x.Kind {
 	case adk.KindRemove, adk.KindUnregister:
@@ -132,12 +132,12 @@ func hasEffect(x *adk.Crossing) bool {
 	case adk.KindSettle:
 		return x.Status != adk.GateRefused
 	case adk.KindIterationEnd, adk.KindPrune, adk.KindCall:
-		return false // may be of something that is empty anyway
+		return false // the collection may be empty anyway
 	}
 	return true
 }
 
-// seenLater reports whether a state behind a crossing shows what its call sees.
+// seenLater reports whether a state after a crossing shows what the crossing's call sees.
 func seenLater(told []*adk.Crossing, i int) bool {
 	f, _ := folded(told)
 	for _, x := range told[i:] {
@@ -148,14 +148,14 @@ func seenLater(told []*adk.Crossing, i int) bool {
 	return told[i].Kind.Class() != adk.ClassOperation
 }
 
-// digestOfEnd is what the fold sees at the end.
+// digestOfEnd returns the digest of the fold's state at the end.
 func digestOfEnd(told []*adk.Crossing) adk.Digest {
 	f, _ := folded(told)
 	return f.StateDigest(1).Digest()
 }
 
-// renumbered are copies with numbers without gaps, so that only what the
-// crossings mean can tell that something is wrong.
+// renumbered returns copies that are numbered without gaps, so that only what the crossings mean can
+// show that something is wrong.
 func renumbered(told []*adk.Crossing) []*adk.Crossing {
 	all := make([]*adk.Crossing, len(told))
 	for i, x := range told {
@@ -166,7 +166,7 @@ func renumbered(told []*adk.Crossing) []*adk.Crossing {
 	return all
 }
 
-// tamperings change one thing in what the weather turn told.
+// tamperings each change one thing in the recorded weather turn.
 var tamperings = []struct {
 	name   string
 	tamper func(told []*adk.Crossing)
@@ -232,7 +232,7 @@ var tamperings = []struct {
 	}, "says true of whether the key was in messages"},
 }
 
-// DET-8, DET-6
+// The fold notices every tampering (DET-8, DET-6).
 func TestFoldNoticesTampering(t *testing.T) {
 	for _, one := range tamperings {
 		t.Run(one.name, func(t *testing.T) {
@@ -245,8 +245,8 @@ func TestFoldNoticesTampering(t *testing.T) {
 	}
 }
 
-// A fold goes on behind what it cannot explain, without a panic: prefixes,
-// crossings left out, and each alone.
+// A fold continues after a crossing that it cannot explain, without a panic: it takes suffixes of a run and
+// single crossings.
 func TestFoldTakesAnything(t *testing.T) {
 	t.Parallel()
 	for _, turn := range tracetest.AllTurns {
@@ -261,8 +261,8 @@ func TestFoldTakesAnything(t *testing.T) {
 	}
 }
 
-// A call below itself, and a second call that nobody made, see something all
-// the same: what belongs to them can be taken in.
+// A call that is its own parent, and a second outermost call, still have a view, so that later crossings of the
+// call can be applied.
 func TestFoldTakesCallsFromNowhere(t *testing.T) {
 	for name, above := range map[string]int{"below itself": 2, "a second first": 0} {
 		f := state.New()
@@ -273,8 +273,8 @@ func TestFoldTakesCallsFromNowhere(t *testing.T) {
 	}
 }
 
-// Goroutines that report through one call are legal (RUN-11): their events are
-// told apart by time and, in a run, by their payload.
+// Several goroutines may report through one call (RUN-11). Their events are told apart by time and, in a
+// run, by their payload.
 func TestFoldTellsReportsOfOneCallApart(t *testing.T) {
 	f := state.New()
 	require.NoError(t, f.Apply(&adk.Crossing{Kind: adk.KindCall, ID: 1, Seam: adk.Seam{Label: adk.LabelDispatch}}))
@@ -292,8 +292,8 @@ func TestFoldTellsReportsOfOneCallApart(t *testing.T) {
 	assert.Zero(t, f.Untold())
 }
 
-// HLP-5: the text of a stream is not copied for each delta, neither to fold it
-// nor to check it.
+// HLP-5: folding and checking a delta does not copy the text of its stream so
+// far.
 func TestFoldOfAStreamIsLinear(t *testing.T) {
 	const deltas = 20_000
 	delta := strings.Repeat("x", 50)
@@ -313,8 +313,8 @@ func TestFoldOfAStreamIsLinear(t *testing.T) {
 	assert.Less(t, allocated, uint64(100<<20), "copies of the text would be ten gigabytes")
 }
 
-// HLP-3, TOL-4: the call that was read last is read no more, and is no other: not one of
-// another tool, nor of other arguments, nor the same in a turn that a fold is used for again.
+// HLP-3, TOL-4: the call that was parsed last is not parsed again, and is not mistaken for another one: not for a
+// call of another tool or with other arguments, and not after Reset.
 func TestCallsAreKnownByToolAndArguments(t *testing.T) {
 	f := state.New()
 	for _, text := range []string{`{}`, `{"city":"Oslo"}`, `{"city":5}`} {

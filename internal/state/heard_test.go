@@ -12,8 +12,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// A tag of a payload that is wrong would leave its field empty: all name a field of a
-// crossing that the event's own line has, or the line of each operation that causes it.
+// A wrong tag in a payload would leave its field empty. So each tag names a field of a crossing that is in the
+// event's own line, or in the line of every operation that causes the event.
 func TestPayloadsSayWhereTheirFieldsStand(t *testing.T) {
 	for _, event := range adk.Kinds() {
 		if event.Payload() == nil {
@@ -22,7 +22,7 @@ func TestPayloadsSayWhereTheirFieldsStand(t *testing.T) {
 		lines := map[adk.Kind][]adk.FieldUse{}
 		for _, k := range adk.Kinds() {
 			for _, caused := range k.Causes() {
-				if caused == event && !k.Emits() { // which is given all of it
+				if caused == event && !k.Emits() { // an operation that emits has the whole payload
 					lines[k] = append(append(k.Fields(adk.Whole), k.Fields(adk.Begin)...), event.Fields(adk.Whole)...)
 				}
 			}
@@ -43,8 +43,8 @@ func TestPayloadsSayWhereTheirFieldsStand(t *testing.T) {
 	}
 }
 
-// Where an event says more than the operation that it lies within, its payload is of both
-// lines, and has a time of its own.
+// If an event has more fields than the operation that caused it, its payload combines both lines, with the
+// time of the event's own line.
 func TestPayloadOfTwoLines(t *testing.T) {
 	type heard struct {
 		adk.Origin
@@ -66,14 +66,14 @@ func TestPayloadOfTwoLines(t *testing.T) {
 	tree["a"], op.Texts[0] = 2, "y" // it keeps nothing of the crossing's owner
 	line := &adk.Crossing{Key: "own", Name: "of the event", At: time.Unix(2, 0)}
 	want := heard{Origin: from, ID: "n", Sum: "own", Given: []string{"x"}, Data: map[string]any{"a": 1}, Text: "info", At: time.Unix(2, 0)}
-	for range 2 { // what is made in one room leaves nothing there
+	for range 2 { // reusing the memory leaves nothing behind
 		assert.Equal(t, want, h.whole(said, adk.Origin{}, line))
 	}
 	assert.Equal(t, heard{Sum: "own", At: time.Unix(2, 0)}, h.whole(nil, adk.Origin{}, line), "no operation")
 	assert.Nil(t, heardOf(adk.KindToolCallEvent, reflect.TypeFor[struct{ ID string }]()), "its field does not say where it stands")
 }
 
-// An operation that comes to nothing causes no event.
+// An operation that is refused causes no event.
 func TestRefusedOperationsCauseNothing(t *testing.T) {
 	for _, c := range []struct {
 		err    error
@@ -88,7 +88,7 @@ func TestRefusedOperationsCauseNothing(t *testing.T) {
 	}
 }
 
-// Untold is how many events are still to come from operations that caused one.
+// Untold returns the number of events that are still to come from operations that caused one.
 // At the end of a run it is zero, unless user code ended its goroutine.
 func (f *Fold) Untold() (n int) {
 	for _, c := range f.Calls {

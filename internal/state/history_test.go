@@ -14,8 +14,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 )
 
-// DET-8: the digest that the engine carries on through a long history, and that the fold
-// carries on beside it, is the one of all that is held then, worked out of nothing else.
+// DET-8: through a long history, the incremental digests of the engine and of the fold equal the digest that is
+// computed from all that is held at that moment.
 func TestDigestsAreThoseOfAllThatIsHeld(t *testing.T) {
 	shape, _ := large.Named("history")
 	read, f := tracetest.ReadTrace(t, shape.Trace(6_000)), state.New()
@@ -41,8 +41,8 @@ type counted struct {
 
 func (c counted) Digest() adk.Digest { *c.asked++; return c.Message.Digest() }
 
-// DET-8: a state of a history that grows costs what is new. Twice as many records, with a
-// state after each, have twice as many digests hashed.
+// DET-8: the digest of a growing history costs only what is new. With twice as many records, and a state after
+// each, twice as many digests are hashed.
 func TestStatesOfGrowingHistoriesCostWhatIsNew(t *testing.T) {
 	hashed := func(records int) float64 {
 		f, asked := state.New(), 0
@@ -58,8 +58,8 @@ func TestStatesOfGrowingHistoriesCostWhatIsNew(t *testing.T) {
 	assert.InDelta(t, 2, hashed(4_000)/hashed(2_000), 0.05)
 }
 
-// What an executor can show is counted of what is there, whatever was added, replaced and
-// removed since it was counted last.
+// The tokens that an executor can show are counted from what is there, whatever was added, replaced or removed
+// since the last count.
 func TestShownTokensFollowTheView(t *testing.T) {
 	f, carried := state.New(), state.NewShownTokens("")
 	require.NoError(t, f.Apply(&adk.Crossing{Kind: adk.KindCall, ID: 1, Seam: adk.Seam{Label: adk.LabelRun}}))

@@ -12,8 +12,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/state"
 )
 
-// heldByDispatches is what a fold holds once so many dispatches have each set a value beside
-// a large one: within one another, or one after the other.
+// heldByDispatches returns the bytes that a fold holds once this many dispatches, nested or one after the other,
+// have each set a value next to a large one.
 func heldByDispatches(t *testing.T, dispatches int, nested bool) int64 {
 	return allocs.Held(func() *state.Fold {
 		f := state.New()
@@ -41,8 +41,8 @@ func heldByDispatches(t *testing.T, dispatches int, nested bool) int64 {
 	})
 }
 
-// DSP-9, STA-6: of a stash that a dispatch changes it has the branches on the way for itself,
-// and no copy of what lies beside them; when it is over nothing of it is held.
+// DSP-9, STA-6: a dispatch that changes its stash gets its own copy of the branches on the path, and none of
+// what lies next to them. When it is over, nothing of it is held.
 func TestDispatchesShareTheirStash(t *testing.T) {
 	one := heldByDispatches(t, 1, true)
 	assert.Less(t, heldByDispatches(t, 20, true), 2*one)

@@ -41,14 +41,14 @@ func gathered(t *testing.T, o Options, sources ...corpus.Source) *Figures {
 	return f
 }
 
-// exchange is an ask of a model, and what it answered, piece by piece.
+// exchange is an ask of a model, with the pieces of its answer.
 type exchange struct {
 	request string
 	pieces  []string
 	failed  bool
 }
 
-// asking is a trace of exchanges, each of which takes a second.
+// asking returns a trace of exchanges, each of which takes a second.
 func asking(t *testing.T, exchanges ...exchange) corpus.Source {
 	t.Helper()
 	at := tracetest.TestStart
@@ -76,7 +76,7 @@ func asking(t *testing.T, exchanges ...exchange) corpus.Source {
 
 const completions = `{"path":"/v1/chat/completions","body":{"model":"small","messages":[{"role":"user","content":"How warm is it?"}]}}`
 
-// The tokens of an answer are those that it says, in any of the forms, and why it stopped.
+// The tokens and the finish reason of an answer are read from the answer, in any of the forms.
 func TestAnswersSayTheirTokens(t *testing.T) {
 	for name, c := range map[string]struct {
 		request string
@@ -107,15 +107,15 @@ func TestAnswersSayTheirTokens(t *testing.T) {
 	}
 }
 
-// Where no tokens are said they are counted, and the figures say so: of the texts that a
-// model reads and writes, and not of the JSON around them.
+// If an answer does not say its tokens, they are counted, and the figures say so. Only the texts that a model
+// reads and writes are counted, and not the JSON around them.
 func TestTokensAreCounted(t *testing.T) {
 	said := `{"data":{"choices":[{"delta":{"content":"It is four degrees."}}]}}`
 	f := gathered(t, Options{}, asking(t, exchange{completions, []string{said, said}, false}))
 	assert.Equal(t, Tokens{In: adk.EstimateTokens("How warm is it?\n", adk.EncodingO200kBase), Out: adk.EstimateTokens("It is four degrees.It is four degrees.", adk.EncodingO200kBase), Counted: 1}, f.Tokens)
 	image := strings.Replace(completions, `"How warm is it?"`, `[{"type":"image_url","image_url":{"url":"data:image/png;base64,`+strings.Repeat("A", 9000)+`"}}]`, 1)
 	assert.Less(t, gathered(t, Options{}, asking(t, exchange{image, []string{said}, false})).Tokens.In, 5)
-	// Of an executor that asks in a way that no trace shows, what it was shown is counted.
+	// If an executor asks in a way that no trace shows, the tokens of what it was shown are counted.
 	f = gathered(t, Options{}, fixture(t, "hello"))
 	assert.Equal(t, 1, f.Tokens.Counted)
 	assert.Positive(t, f.Tokens.In)
@@ -123,8 +123,8 @@ func TestTokensAreCounted(t *testing.T) {
 	assert.Equal(t, []string{"executor/model"}, namesIn(f.Models, nil))
 }
 
-// An ask that says the same as the one before it, which failed, is a retry. What failed
-// without an answer took no tokens.
+// An ask that repeats the one before it, which failed, is a retry. An ask that failed without an answer
+// used no tokens.
 func TestRetries(t *testing.T) {
 	busy := exchange{strings.Replace(completions, `{"path"`, `{"headers":{"x-retry":"1"},"path"`, 1), []string{`{"status":429}`, `{"body":{"error":{"message":"slow down"}}}`}, false}
 	good := exchange{completions, []string{`{"body":{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":1}}}`}, false}
@@ -139,7 +139,7 @@ func TestRetries(t *testing.T) {
 	assert.Equal(t, 6*time.Second, f.Turn.At(0.99))
 }
 
-// An answer that was read as far as it says something has not failed.
+// An answer that was read until it was complete has not failed, even if it was not read to its end.
 func TestAnswersThatAreReadNoFurther(t *testing.T) {
 	content, err := os.ReadFile("../../example/testdata/turns/greeting.jsonl")
 	require.NoError(t, err)
@@ -149,7 +149,7 @@ func TestAnswersThatAreReadNoFurther(t *testing.T) {
 	assert.Zero(t, f.Retries)
 }
 
-// What turns did is counted from the crossings that say it.
+// The figures of a turn are counted from its crossings.
 func TestFixtures(t *testing.T) {
 	f := gathered(t, Options{}, fixture(t, "tool-round-trip"), fixture(t, "tool-failure"), fixture(t, "abort-from-outside"), fixture(t, "asks-again"))
 	assert.Equal(t, 4, f.Traces)
@@ -166,8 +166,8 @@ func TestFixtures(t *testing.T) {
 	assert.Equal(t, iterations, f.Iterations)
 }
 
-// A trace that breaks off is counted as far as it goes, and is said; one that cannot be
-// opened keeps no other from being counted.
+// A trace that breaks off is counted up to there, and the figures say so. A trace that cannot be opened does
+// not prevent the others from being counted.
 func TestTracesThatBreakOff(t *testing.T) {
 	content, err := fixtures.Traces.ReadFile("tool-round-trip" + corpus.Ending)
 	require.NoError(t, err)
@@ -182,7 +182,7 @@ func TestTracesThatBreakOff(t *testing.T) {
 	assert.NoError(t, faults["hello"])
 }
 
-// Who cancels gets the figures of what was read.
+// If the context is cancelled, the figures cover what was read until then.
 func TestGatherIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	f, err := Gather(ctx, []corpus.Source{fixture(t, "hello"), fixture(t, "hello")}, Options{Options: eachtrace.Options{Each: func(string, error) { cancel(io.ErrNoProgress) }}})
@@ -190,7 +190,7 @@ func TestGatherIsCancelled(t *testing.T) {
 	assert.Equal(t, 1, f.Traces)
 }
 
-// A percentile is the value of its rank, to a hundredth, whatever was told.
+// A percentile is the value at its rank, within one percent, whatever values were added.
 func TestSpread(t *testing.T) {
 	assert.Zero(t, (&Spread{}).At(0.5))
 	rapid.Check(t, func(t *rapid.T) {
@@ -207,7 +207,7 @@ func TestSpread(t *testing.T) {
 	})
 }
 
-// What is held does not grow with what is counted: of durations there are so many sizes.
+// Memory does not grow with the number of values: durations are counted in a fixed number of sizes.
 func TestMemoryIsFlat(t *testing.T) {
 	var s Spread
 	for d := time.Duration(1); d < 10_000*time.Hour; d += d/1000 + 1 {
@@ -222,8 +222,8 @@ func TestMemoryIsFlat(t *testing.T) {
 	assert.Equal(t, names(1), names(20))
 }
 
-// Costs are by the price of the model, the closest pattern first; cached tokens have their
-// own price where there is one, and of what has none the figures say how many.
+// Costs use the price of the model, by the closest pattern. Cached tokens have their own price if there is one.
+// The figures say how many tokens have no price.
 func TestCosts(t *testing.T) {
 	prices, err := ReadPrices(strings.NewReader(`{"currency":"EUR","models":{"s*":{"in":9,"out":9},"sm*":{"in":2,"cached":1,"out":10},"big":{"in":4,"out":40}}}`))
 	require.NoError(t, err)
@@ -244,7 +244,7 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// A condition is on a figure, on a change or on a share, and holds where that has come to it.
+// A condition is on a figure, on a change or on a share, and holds once the limit is reached.
 func TestConditions(t *testing.T) {
 	table := Table{Figures: []Difference{{"tokens.out", Number, 100, 111}, {"time.ask.p90", Duration, 1e9, 3e9}, {"asks.failed", Number, 0, 2}}, Compared: true}
 	for text, holds := range map[string]bool{
@@ -282,7 +282,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// Two folders are set side by side, with what only one of them has.
+// Two folders are compared side by side, including what only one of them has.
 func TestCompare(t *testing.T) {
 	was, now := gathered(t, Options{}, fixture(t, "tool-round-trip")), gathered(t, Options{}, fixture(t, "hello"), fixture(t, "failure-turn-input"))
 	table := TableOf(was, now)
@@ -296,7 +296,7 @@ func TestCompare(t *testing.T) {
 	assert.Equal(t, [2]float64{0, 1}, changes["errors.E_INPUT_PIPELINE_ERROR"])
 }
 
-// Figures are written for people and for programs; a hostile name stays in its cell.
+// Figures are written for people and for programs. A hostile name does not break out of its table cell.
 func TestTables(t *testing.T) {
 	table := Table{Figures: []Difference{{"tools.a|b\n\x1b.calls", Number, 2, 1}, {"time.ask.p50", Duration, 1_234_567_890, 1_234_567_890}, {"cost", Money, 0, 0.5}, {"asks", Number, 0, 0}}, Compared: true, Currency: "EUR"}
 	var out bytes.Buffer
@@ -321,7 +321,7 @@ func onlyLines(text string, n int) string {
 	return strings.Join(strings.SplitAfter(text, "\n")[:n], "")
 }
 
-// What a program reads of a spread is what it says.
+// The JSON of a spread has the same values as the spread.
 func TestSpreadAsJSON(t *testing.T) {
 	var s Spread
 	for i := range 100 {

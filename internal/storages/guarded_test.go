@@ -13,7 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/storages"
 )
 
-// gate is a guard that notes who comes, and lets them pass or not.
+// gate is a guard that notes each call, and lets it pass or not.
 type gate struct {
 	came []string
 	shut error
@@ -37,8 +37,8 @@ func aMemory(t *testing.T) *adk.Memory {
 	return note
 }
 
-// RUN-2: a guard stands before every obligation of every collection, and the storage is
-// asked for nothing that it does not let through.
+// RUN-2: a guard is called before every obligation of every collection, and the storage is asked only for
+// what the guard lets through.
 func TestGuarded(t *testing.T) {
 	note := aMemory(t)
 	kept, g := fakes.NewStorage(), &gate{}
@@ -68,7 +68,7 @@ func TestGuarded(t *testing.T) {
 	assert.Len(t, kept.Calls(), calls)
 }
 
-// RUN-2: what a fetch that failed had in its hands nobody is given.
+// RUN-2: if the guard fails after a fetch, the caller does not get the fetched records.
 func TestGuardedFetchFails(t *testing.T) {
 	note := aMemory(t)
 	s := storages.Guarded(fakes.NewStorage(note).Storage(), failing{})
@@ -79,14 +79,14 @@ func TestGuardedFetchFails(t *testing.T) {
 
 var errLate = errors.New("late")
 
-// failing is a guard that lets everybody pass and fails afterwards.
+// failing is a guard that lets every call pass and fails afterwards.
 type failing struct{}
 
 func (failing) Guard(_ adk.Scope, _ adk.CollectionName, _ adk.Record, _ string, do func() error) error {
 	return errors.Join(do(), errLate)
 }
 
-// RUN-2: a storage that lacks a collection stays one, for the engine to complain of.
+// RUN-2: a guarded storage that lacks a collection still lacks it, so that the engine can refuse it.
 func TestGuardedLacksWhatIsMissing(t *testing.T) {
 	s := fakes.NewStorage().Storage()
 	s.Thoughts = nil

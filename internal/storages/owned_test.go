@@ -11,8 +11,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/storages"
 )
 
-// SPL-9: of a storage that Of did not make nobody knows whose its records are, nor whether a
-// fetch gives all of them.
+// SPL-9: for a storage that Of did not make, it is unknown whose its records are, and whether a fetch returns
+// all of them.
 func TestOwnedByNobodyKnown(t *testing.T) {
 	note := aMemory(t)
 	for name, s := range map[string]adk.Storage{

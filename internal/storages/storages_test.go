@@ -17,7 +17,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/storages"
 )
 
-// whole is a storage as obligations: those of each collection.
+// whole is a storage as obligations, by collection.
 type whole map[adk.CollectionName]storages.Obligations
 
 func (w whole) Fetch(ctx context.Context, scope adk.Scope, of adk.CollectionName) ([]adk.Record, error) {
@@ -28,7 +28,7 @@ func (w whole) Write(ctx context.Context, scope adk.Scope, of adk.CollectionName
 	return w[of].Write(ctx, scope, of, verb, record, key)
 }
 
-// RUN-2: a storage that is taken apart and put together again is the same one.
+// RUN-2: a storage that is taken apart with Each and put together with Of behaves the same.
 func TestOfAndEach(t *testing.T) {
 	there := fakes.NewStorage().Storage()
 	back := storages.Of(whole(storages.Each(there)))
@@ -40,7 +40,7 @@ func TestOfAndEach(t *testing.T) {
 	assert.NoError(t, failures)
 }
 
-// strange gives a record of one kind whatever is asked for.
+// strange returns a record of one kind for every collection.
 type strange struct{ storages.Obligations }
 
 func (strange) Fetch(context.Context, adk.Scope, adk.CollectionName) ([]adk.Record, error) {
@@ -57,7 +57,7 @@ func TestOfRefusesStrangers(t *testing.T) {
 	assert.EqualError(t, err, "storage of messages: record 0 is a *adk.Tokenizable")
 }
 
-// What is missing has no obligations, and what only reads does not write.
+// A missing collection has no obligations, and a collection that only reads cannot write.
 func TestEachOfWhatIsThere(t *testing.T) {
 	s := fakes.NewStorage().Storage()
 	s.Memories, s.Tools = nil, nil
@@ -68,7 +68,7 @@ func TestEachOfWhatIsThere(t *testing.T) {
 	assert.EqualError(t, tools.Write(t.Context(), adk.Scope{}, adk.Tools, adk.KindStore, samples.Tools[0], "peek"), "storage of tools only reads")
 }
 
-// Each obligation of every collection comes from where it was chosen.
+// Each obligation of every collection comes from the chosen storage.
 func TestMixed(t *testing.T) {
 	refused := errors.New("refused")
 	for _, of := range adk.Collections() {
@@ -95,8 +95,8 @@ func TestMixed(t *testing.T) {
 	assert.Equal(t, scripted, storages.Mixed(adk.Storage{}, scripted, func(string) bool { return true }), "nothing is taken of what is missing")
 }
 
-// DSP-12: each record goes to the collection of its type; a standing instruction and a
-// tool are given otherwise.
+// DSP-12: each record goes to the collection of its type. A standing instruction and a tool are passed in
+// another way.
 func TestGive(t *testing.T) {
 	var raw adk.RawDispatch
 	for _, of := range samples.Collections {
@@ -115,7 +115,7 @@ func TestGive(t *testing.T) {
 	assert.Zero(t, raw)
 }
 
-// Runs by the thousand have a storage each that is taken apart and put together.
+// Thousands of runs each have a storage that is taken apart and put together, so this allocates little.
 func TestOfAndEachAllocateLittle(t *testing.T) {
 	there := fakes.NewStorage().Storage()
 	all := strange{}

@@ -9,12 +9,12 @@ import (
 	"github.com/adkreplay/adkreplay/adk/storage"
 )
 
-// taking are rows that take everything.
+// taking are rows that accept everything.
 type taking struct{ storage.Rows }
 
 func (taking) Write(context.Context, ...storage.Change) error { return nil }
 
-// A write that is broken leaves the changes of its caller as they are.
+// A broken write does not modify the changes of its caller.
 func TestBrokenWriteLeavesTheCallersChanges(t *testing.T) {
 	all := []storage.Change{{Row: storage.Row{TurnID: "first"}}, {Row: storage.Row{TurnID: "second"}}}
 	l := &Lasting{}

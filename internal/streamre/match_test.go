@@ -14,7 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
-// exprs are put together of these, and texts of letters that they know.
+// exprs are built from these parts, and texts from the letters in them.
 var (
 	atoms   = []string{"a", "b", "é", ".", "[ab]", "[^a]", `\b`, `\w`, "^", "$", "(?i:A)", "(?s:.)", "(?m:^)", "(?m:$)"}
 	repeats = []string{"", "", "", "*", "+", "?", "*?", "+?", "??", "{2}", "{1,3}"}
@@ -42,9 +42,9 @@ func drawText(draw *rand.Rand) (text string) {
 	return text
 }
 
-// Package regexp is the dumb twin: on a whole text the machine finds what that finds. In
-// pieces it finds the same, wherever the text is cut; what was found is not taken back, and
-// no match begins before the place that is said to be open.
+// On a whole text, the matcher finds the same as package regexp. In pieces it finds the same, wherever the text
+// is cut. A match that was reported is not taken back, and no match begins before the position that is
+// reported as open.
 func TestMatchesAreThoseOfRegexp(t *testing.T) {
 	thorough.Long(t)
 	draw := rand.New(rand.NewPCG(3, 4))
@@ -85,7 +85,7 @@ func TestMatchesAreThoseOfRegexp(t *testing.T) {
 	assert.Greater(t, found, 5_000)
 }
 
-// A pattern that would be found everywhere, and a kind that no placeholder can name, are
+// A pattern that matches everywhere, and a kind that cannot be the name of a placeholder, are
 // refused.
 func TestCompileRefuses(t *testing.T) {
 	for _, expr := range []string{"", "a*", "a|", `\b`, "(?m:^)$", "(a?)*"} {

@@ -13,14 +13,14 @@ import (
 	"github.com/adkreplay/adkreplay/internal/streamre"
 )
 
-// ways are those to write a secret that is looked for.
+// ways are the forms of a secret that are looked for.
 type ways struct {
 	kind  string
 	texts []string
 }
 
-// eachByItself is what is found of one secret after the other, from a place on: of the ways
-// that stand at the first place the longest, and what is behind that.
+// eachByItself searches for one secret after the other, from a position on. Of the forms that are found at the
+// first place it takes the longest, and then continues after it.
 func eachByItself(secrets []ways, text string, at int) (all []streamre.Span) {
 	for rank, secret := range secrets {
 		for from := at; from < len(text); {
@@ -39,7 +39,7 @@ func eachByItself(secrets []ways, text string, at int) (all []streamre.Span) {
 	return joined(all)
 }
 
-// joined are spans in their order, of which those are one that begin at one place.
+// joined returns spans in order, and merges those that begin at the same place.
 func joined(all []streamre.Span) (spans []streamre.Span) {
 	slices.SortFunc(all, streamre.InOrder)
 	for _, one := range all {
@@ -52,8 +52,8 @@ func joined(all []streamre.Span) (spans []streamre.Span) {
 	return spans
 }
 
-// openByItself is the first place from which on the text may be the beginning of a secret,
-// behind what was found of that.
+// openByItself returns the first position, after the matches so far, from which on the text may be the beginning
+// of a secret.
 func openByItself(secrets []ways, text string, at int) int {
 	open := len(text)
 	for _, secret := range secrets {
@@ -104,9 +104,9 @@ func drawSecretive(draw *rand.Rand, letters string, secrets []ways) (text string
 	return text
 }
 
-// The dumb twin looks for one secret after the other. All at once the same are found, in texts
-// that come whole and in pieces, also of secrets that begin and overlap each other and
-// themselves, and of bytes that are no characters; and no piece waits longer than it must.
+// Searching for all secrets at once finds the same as searching for one after the other, in whole texts and in
+// pieces. This includes secrets that begin with, or overlap, each other or themselves, and bytes that
+// are not valid text. No piece waits longer than necessary.
 func TestTextsAreFoundAsEachByItself(t *testing.T) {
 	draw := rand.New(rand.NewPCG(5, 6))
 	found, waited := 0, 0
@@ -136,7 +136,7 @@ func TestTextsAreFoundAsEachByItself(t *testing.T) {
 	assert.Greater(t, waited, 6_000)
 }
 
-// allOf adds what is found in a text up to its end.
+// allOf appends what is found in a text up to its end.
 func allOf(s *streamre.Search, spans []streamre.Span, text string, last bool) []streamre.Span {
 	for {
 		one, ok := s.Next(text, len(text), last)
@@ -147,8 +147,8 @@ func allOf(s *streamre.Search, spans []streamre.Span, text string, last bool) []
 	}
 }
 
-// What is added in the midst of a text is found from there on, and what was found before stays
-// behind it.
+// A secret that is added in the middle of a text is found from there on, and what was found before stays
+// found.
 func TestTextsThatAreAddedLater(t *testing.T) {
 	draw := rand.New(rand.NewPCG(7, 8))
 	for range 3_000 {
@@ -184,8 +184,8 @@ func TestTextsThatAreAddedLater(t *testing.T) {
 	}
 }
 
-// A place is looked at more closely where a secret may begin, as far as its first bytes say,
-// however many there are to look for; and what was looked at does not hang on their number.
+// A position is examined closely only if the first bytes of a secret may begin there, however many secrets there
+// are. The number of such positions does not depend on the number of secrets.
 func TestManyTextsAreLookedForAtOnce(t *testing.T) {
 	text := strings.Repeat("Nothing of this is any of those, nor begins one of them. ", 1_000)
 	for _, secrets := range []int{1, 10, 1_000, 8_000} {

@@ -9,7 +9,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
-// usual is what is done of a measure, few with -short.
+// usual returns usual, or few with -short.
 func usual[T any](usual, few T) T {
 	if testing.Short() {
 		return few
@@ -38,8 +38,8 @@ func TestTakes(t *testing.T) {
 	}
 }
 
-// With -short what is on one goroutine is left out, unless all is asked for; what is long is
-// left out of the plain suite alone.
+// With -short, measurements on one goroutine are left out, unless everything is asked for. Long tests are left
+// out of the plain suite only.
 func TestWhatIsSkipped(t *testing.T) {
 	ran := func(setting string, skip func(testing.TB)) (ran bool) {
 		t.Run("measure "+setting, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/turntext"
 )
 
-// Two traces differ where a line is another one, or missing.
+// Two traces differ at the first line that is different or missing.
 func TestFirstDifference(t *testing.T) {
 	for name, c := range map[string]struct {
 		a, b     string

@@ -12,15 +12,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// answersAtOnce answers without a connection.
+// answersAtOnce is a transport that answers without a connection.
 type answersAtOnce struct{}
 
 func (answersAtOnce) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("x")), Request: req}, nil
 }
 
-// Whoever is the last goroutine of a run is alone, and is so with what a client of net/http keeps.
-// Who asks for long in vain is not looked at each time.
+// A label is alone if its caller is the last goroutine of the run, apart from what a net/http client keeps.
+// After many calls that found others, not every call looks.
 func TestAlone(t *testing.T) {
 	label := NewLabel()
 	defer label.Begin()()

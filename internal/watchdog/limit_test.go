@@ -11,8 +11,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 )
 
-// What hangs is left behind when its time is over, or its context; what comes to its end is
-// waited for, behind the limit too.
+// A function that hangs is left behind when the limit's time is over, or its context. A function that ends is
+// waited for, even after the limit.
 func TestLimit(t *testing.T) {
 	t.Parallel()
 	never := make(chan struct{})
@@ -34,11 +34,11 @@ func TestLimit(t *testing.T) {
 	assert.False(t, stopped.Wait(func() { cancel(); hangs() }))
 
 	late := watchdog.NewLimit(t.Context(), patience.Long, patience.Long)
-	late.Close() // it has come
+	late.Close() // the limit is reached
 	assert.True(t, late.Wait(func() {}))
 }
 
-// A check that panics says so, with the line that does; what else it says is handed on.
+// A check that panics returns an error with the line that panicked; any other error is returned as it is.
 func TestRecovered(t *testing.T) {
 	assert.NoError(t, watchdog.Recovered(func() error { return nil }))
 	assert.Equal(t, context.Canceled, watchdog.Recovered(func() error { return context.Canceled }))

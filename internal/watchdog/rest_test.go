@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Goroutines are at rest that wait for others. Who waits for the system will go on, and is waited
-// for, unless that is known to be for good; in a bubble time is nobody's to wait for.
+// Goroutines that wait for each other are at rest. A goroutine that waits for the system will go on, so it is
+// waited for, unless the caller is impatient. In a bubble, waiting for time counts as rest.
 func TestAtRest(t *testing.T) {
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
@@ -24,7 +24,7 @@ func TestAtRest(t *testing.T) {
 		"runs":      {spinUntil(never), "runnable", false, false},
 	} {
 		label := begin(c.run)
-		if c.state != "runnable" { // or running
+		if c.state != "runnable" { // its state may also be running
 			arrives(t, c.state, of(label, 1))
 		}
 		for patient, rests := range map[bool]bool{true: c.patient, false: c.hasted} {
@@ -43,7 +43,7 @@ func TestAtRest(t *testing.T) {
 	})
 }
 
-// A moment is none of a bubble's time.
+// A Moment takes none of a bubble's time.
 func TestMomentsTakeNoTimeInABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -52,7 +52,7 @@ func TestMomentsTakeNoTimeInABubble(t *testing.T) {
 	})
 }
 
-// Nobody looks on where the run does something.
+// AtRestUnless stops looking if the run makes progress.
 func TestWhoGoesOnIsNotLookedAt(t *testing.T) {
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
@@ -75,8 +75,8 @@ func spinUntil(end <-chan struct{}) func() {
 	}
 }
 
-// The goroutine that ends a transaction, or a result, with its context waits for nobody else: a
-// strand that has one open, and waits for its turn, is blocked by it no more than another.
+// The goroutine that ends a transaction, or a result, with its context waits for nothing else. So a strand that has
+// one open, and waits for its turn, is not blocked by it.
 func TestWhoEndsATransactionIsIdle(t *testing.T) {
 	for _, function := range []string{"database/sql.(*Tx).awaitDone", "database/sql.(*Rows).awaitDone"} {
 		assert.Equal(t, Locked, conditionOf(Goroutine{State: "select", Stack: []Frame{{Function: "runtime.gopark"}, {Function: function}}}), function)
@@ -84,8 +84,8 @@ func TestWhoEndsATransactionIsIdle(t *testing.T) {
 	assert.Equal(t, Waiting, conditionOf(Goroutine{State: "select", Stack: []Frame{{Function: "database/sql.(*driverConn).query"}}}))
 }
 
-// A connection that a server keeps alive waits for whoever asks next; one whose handler reads
-// waits for who asks now.
+// A connection that a server keeps alive waits for the next request, and is idle. If its handler reads, it
+// waits for the current one, and is not.
 func TestAConnectionThatIsKeptAliveIsIdle(t *testing.T) {
 	stack := func(functions ...string) (frames []Frame) {
 		for _, function := range functions {
@@ -102,8 +102,8 @@ func TestAConnectionThatIsKeptAliveIsIdle(t *testing.T) {
 	assert.Contains(t, Describe([]Goroutine{kept}), "conn")
 }
 
-// A goroutine of a library is told with the call of user code that has begun it, while that goes
-// on, and with no other line of whoever made it.
+// A goroutine of a library is reported with the call of user code that started it, as long as that call is
+// running, and with no other line of the goroutine that started it.
 func TestWhoStartedAGoroutine(t *testing.T) {
 	served := Goroutine{ID: 3, parent: 2, Origin: Frame{Function: "net/http.(*Server).Serve"}}
 	user := Frame{Function: "example.com/shop.serve", Place: "shop.go:7"}

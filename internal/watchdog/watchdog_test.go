@@ -23,7 +23,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
-// begin starts a run and gives its label; it ends with the test.
+// begin starts a run that ends with the test, and returns its label.
 func begin(run func()) Label {
 	label := NewLabel()
 	begun := make(chan struct{})
@@ -36,14 +36,14 @@ func begin(run func()) Label {
 	return label
 }
 
-// calm waits until nothing that tests before this one have left behind goes on: a dog takes
-// it for somebody who may have what a run waits for.
+// calm waits until nothing that earlier tests left behind is running, because a dog would assume that it may
+// hold what a run waits for.
 func calm(t *testing.T) {
 	require.True(t, patience.Until(func() bool { return allWait(false) }))
 }
 
-// arrives waits until goroutines are where the test means them to be, and no longer on
-// their way there: all of them in this state, as the runtime has it. None is in none.
+// arrives waits until all these goroutines are in this state, by the runtime's name, and not on their way
+// there any more. Without a state, it waits until there are none.
 func arrives(t *testing.T, state string, who func() []Goroutine) {
 	require.True(t, patience.Until(func() bool {
 		all := who()
@@ -51,14 +51,14 @@ func arrives(t *testing.T, state string, who func() []Goroutine) {
 	}), state)
 }
 
-// numbered looks for one goroutine.
+// numbered returns a function that looks for one goroutine.
 func numbered(id int) func() []Goroutine {
 	return func() []Goroutine {
 		return slices.DeleteFunc(All(), func(g Goroutine) bool { return g.ID != id })
 	}
 }
 
-// of looks for the goroutines of a run; it sees none before it sees all of them.
+// of returns a function that looks for the goroutines of a run. It returns none before it finds all of them.
 func of(label Label, goroutines int) func() []Goroutine {
 	return func() []Goroutine {
 		all := Of(label)
@@ -69,8 +69,8 @@ func of(label Label, goroutines int) func() []Goroutine {
 	}
 }
 
-// visits visits a run that makes no progress until something is to be done about it.
-// The times are the dog's, and not the system's.
+// visits visits a run that makes no progress until an action ends it, and returns all actions.
+// Time is the dog's own, and not the system's.
 func visits(d *Dog, label Label) (actions []Action, last Finding) {
 	now := time.Unix(0, 0)
 	for range 10_000 {
@@ -86,10 +86,10 @@ func visits(d *Dog, label Label) (actions []Action, last Finding) {
 	return actions, last
 }
 
-// toTheEnd is what is done about a run that stays blocked.
+// toTheEnd are the actions for a run that stays blocked.
 var toTheEnd = []Action{PassOn, MoveTime, Cancel, Deadlock}
 
-// What goroutines wait for decides how much patience there is with them.
+// How patient the dog is depends on what the goroutines wait for.
 func TestVisits(t *testing.T) {
 	calm(t)
 	var lock sync.Mutex
@@ -123,8 +123,8 @@ func TestVisits(t *testing.T) {
 	}
 }
 
-// A lock that somebody outside the run has, who gets no core or sleeps, may be given back:
-// it takes much time, and many looks, to say that nobody will.
+// A goroutine outside of the run that holds a lock, but gets no core or sleeps, may still release it. So it
+// takes much time, and many looks, to decide that it will not.
 func TestWhoHasALock(t *testing.T) {
 	t.Cleanup(func(before int) func() { return func() { runtime.GOMAXPROCS(before) } }(runtime.GOMAXPROCS(1)))
 	never := make(chan struct{})
@@ -133,7 +133,7 @@ func TestWhoHasALock(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		hold  func(over *atomic.Bool)
-		state string // the holder's; it has ended where there is none
+		state string // of the holder; empty if the holder has ended
 		least time.Duration
 		most  time.Duration
 	}{
@@ -150,7 +150,7 @@ func TestWhoHasALock(t *testing.T) {
 			t.Cleanup(func() { over.Store(true); spinning.Wait() })
 			held := make(chan int)
 			hold := func() {
-				lock.Lock() // and never gives it back
+				lock.Lock() // and never unlocks
 				held <- ID()
 				c.hold(&over)
 			}
@@ -173,7 +173,7 @@ func TestWhoHasALock(t *testing.T) {
 	}
 }
 
-// Who has a lock and computes is another time in another place: it still has it.
+// A goroutine that holds a lock and computes is at another place at each look, and still holds the lock.
 func TestWhoHasALockMayMove(t *testing.T) {
 	calm(t)
 	t.Cleanup(func(before int) func() { return func() { runtime.GOMAXPROCS(before) } }(runtime.GOMAXPROCS(1)))
@@ -210,7 +210,7 @@ func TestWhoHasALockMayMove(t *testing.T) {
 	<-over
 }
 
-// awaitTurn computes until it is the next turn.
+// awaitTurn computes until the turn changes.
 func awaitTurn(turn, seen *atomic.Int64) {
 	last := turn.Load()
 	seen.Store(last)
@@ -218,8 +218,8 @@ func awaitTurn(turn, seen *atomic.Int64) {
 	}
 }
 
-// A process that gets no core for long does nothing meanwhile, and nobody in it: that time
-// says nothing against a run.
+// If the process gets no core for long, no goroutine of it runs. Such time does not count against a
+// run.
 func TestTimeInWhichNobodyLooksIsNone(t *testing.T) {
 	calm(t)
 	connection := silent(t)
@@ -241,8 +241,8 @@ func TestTimeInWhichNobodyLooksIsNone(t *testing.T) {
 	assert.Fail(t, "it waits for the system, and is given up by nobody")
 }
 
-// The wait for what is about to end is over when all wait, and while one of them could go on
-// when the process has had the processors for as long as an idle machine waits.
+// Rest is over when all goroutines wait. If one of them could still go on, it is over once the process has used
+// the processors for as long as it would wait on an idle machine.
 func TestRest(t *testing.T) {
 	thorough.Long(t)
 	t.Cleanup(func(before int) func() { return func() { runtime.GOMAXPROCS(before) } }(runtime.GOMAXPROCS(1)))
@@ -282,8 +282,8 @@ func TestRest(t *testing.T) {
 	assert.True(t, patience.Until(r.IsOver))
 }
 
-// Who was woken has the time to get as far as he can, also where others have the cores: each
-// of his turns takes longer than on a machine that has nothing else to do.
+// A goroutine that was woken gets the time to go as far as it can, even if others use the cores, so that
+// each of its turns takes longer than on an idle machine.
 func TestSettleOnABusyMachine(t *testing.T) {
 	calm(t)
 	t.Cleanup(func(before int) func() { return func() { runtime.GOMAXPROCS(before) } }(runtime.GOMAXPROCS(1)))
@@ -307,7 +307,7 @@ func TestSettleOnABusyMachine(t *testing.T) {
 	assert.Equal(t, "chan receive", all[0].State)
 }
 
-// A look of one that waits for others to settle is no work that another would wait for.
+// A goroutine that looks whether others have settled does not count as working for others that do the same.
 func TestWhoSettlesIsAtRest(t *testing.T) {
 	looking := []Frame{{"runtime.Stack", "r:1"}, {"github.com/adkreplay/adkreplay/internal/watchdog.All", "g:1"}, {"github.com/adkreplay/adkreplay/internal/watchdog.Settle", "d:1"}}
 	working := []Frame{{"example.com/agent.work", "a:1"}}
@@ -323,7 +323,7 @@ func spin(over *atomic.Bool) {
 	}
 }
 
-// A run waits for a lock that the run beside it has, as long as that one is at work.
+// A run may wait for a lock that a concurrent run holds, as long as that run is working.
 func TestWhoIsBesideMayHaveTheLock(t *testing.T) {
 	calm(t)
 	var lock sync.Mutex
@@ -349,7 +349,7 @@ func TestWhoIsBesideMayHaveTheLock(t *testing.T) {
 	assert.Fail(t, "alone, and it is not said that it is stuck")
 }
 
-// silent is a connection on which nothing comes, until the test ends.
+// silent returns a connection on which nothing arrives until the test ends.
 func silent(t *testing.T) net.Conn {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -359,15 +359,15 @@ func silent(t *testing.T) net.Conn {
 	return connection
 }
 
-// A run of which no goroutine is seen waits for nobody: on a machine that is busy it has not
-// begun yet, or has ended and not said so.
+// A run without a visible goroutine waits for nothing: on a busy machine it has not begun yet, or has ended
+// without having reported it.
 func TestNobodyIsNoDeadlock(t *testing.T) {
 	actions, last := visits(&Dog{}, NewLabel())
 	assert.Equal(t, []Action{Cancel, Hang}, actions)
 	assert.GreaterOrEqual(t, last.Silence, systemPatience+Usual)
 }
 
-// Patience that was in vain once is not had again.
+// If the dog has waited in vain for something, it is less patient with the same thing the next time.
 func TestKnown(t *testing.T) {
 	calm(t)
 	never := make(chan struct{})
@@ -382,7 +382,7 @@ func TestKnown(t *testing.T) {
 	assert.Less(t, 5*again.Silence, once.Silence)
 }
 
-// Progress is what patience is measured by.
+// The dog's patience is measured from the last progress.
 func TestProgress(t *testing.T) {
 	label := begin(func() {})
 	var d Dog
@@ -393,7 +393,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// A label is that of the goroutines that a run starts too, and of no others.
+// A label also belongs to the goroutines that a run starts, and to no others.
 func TestOf(t *testing.T) {
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
@@ -409,8 +409,8 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// Who started a goroutine may have ended: its label is found all the same, also beside
-// goroutines of another run that do the same.
+// The label of a goroutine is found even if its parent has ended, also next to goroutines of another run that
+// do the same.
 func TestOfOrphans(t *testing.T) {
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
@@ -422,8 +422,8 @@ func TestOfOrphans(t *testing.T) {
 	}
 }
 
-// The goroutines of a run are described by what user code asked for, and those that do
-// the same are one.
+// The goroutines of a run are described by what user code asked for, and goroutines that do the same are
+// described once.
 func TestDescribe(t *testing.T) {
 	held := Goroutine{State: "sync.Cond.Wait", Stack: []Frame{{"runtime.gopark", "a:1"}, {"sync.runtime_notifyListWait", "b:2"},
 		{"github.com/adkreplay/adkreplay/fakes.(*turns).hold", "c:3"}, {"github.com/adkreplay/adkreplay/adk.Records[...].Fetch", "d:4"}, {"example.com/agent.load", "agent.go:5"},
@@ -436,9 +436,9 @@ func TestDescribe(t *testing.T) {
 	assert.Empty(t, Goroutine{Stack: []Frame{{"net/http.(*conn).serve", "x:1"}}}.Where())
 }
 
-// The lines that are named are user code's: not those of a library that it calls, this
-// one's among them. Of a goroutine that is a library's altogether it is the line of user
-// code from which it comes.
+// The description names lines of user code: not those of a library that it calls, such as this module. For
+// a goroutine that runs only a library's code, it names the line of user code that started
+// it.
 func TestWhere(t *testing.T) {
 	agent := Frame{"example.com/agent.load", "agent.go:5"}
 	client := Frame{"github.com/adkreplay/adkreplay/adk/adkhttp.(*transport).RoundTrip", "/src/adkreplay/adk/adkhttp/transport.go:3"}
@@ -459,8 +459,8 @@ func TestWhere(t *testing.T) {
 	assert.Empty(t, starterOf(Goroutine{Origin: client, parent: 9}, nil), "who started it has ended")
 }
 
-// A closure of a library that the compiler put in the place of a call bears the name of who
-// called, and stands in the library's file: it is none of user code.
+// An inlined closure of a library has a name that begins with the caller's, but is in the library's file. It does not
+// count as user code.
 func TestWhereOfClosuresInThePlaceOfACall(t *testing.T) {
 	_, here, _, _ := runtime.Caller(0)
 	root := strings.TrimSuffix(here, "internal/watchdog/watchdog_test.go")
@@ -474,7 +474,7 @@ func TestWhereOfClosuresInThePlaceOfACall(t *testing.T) {
 	assert.False(t, g.Origin.isUsers())
 }
 
-// Who waits for a connection of a pool waits for whoever has it, and not for the system.
+// A goroutine that waits for a connection of a pool waits for the connection's user, and not for the system.
 func TestPoolsAreNotTheSystem(t *testing.T) {
 	waits := func(in ...string) Goroutine {
 		g := Goroutine{State: "select"}
@@ -488,7 +488,7 @@ func TestPoolsAreNotTheSystem(t *testing.T) {
 	assert.Equal(t, Waiting, conditionOf(waits("net/http.(*persistConn).roundTrip")))
 }
 
-// A server's goroutines are those of whoever serves.
+// A server's goroutines are reported as started by the code that serves.
 func TestStarters(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -501,8 +501,8 @@ func TestStarters(t *testing.T) {
 	}))
 }
 
-// Every look sees all goroutines of a run, whose parents have ended too, while they move, and
-// others are where they were a moment ago.
+// Every look sees all goroutines of a run, even while they and others move, and even if their parents have
+// ended.
 func TestOfWhatMoves(t *testing.T) {
 	var stop atomic.Bool
 	defer stop.Store(true)
@@ -529,8 +529,8 @@ func here() { runtime.Gosched() }
 
 func there() { runtime.Gosched() }
 
-// User code that labels its goroutines by itself stays in the run that it descends from, and
-// that it says what is to be written to traces hides nobody.
+// User code may set its own labels on a goroutine, which still belongs to its run. This also holds if GODEBUG
+// leaves labels out of tracebacks.
 func TestOfThoseWithLabelsOfTheirOwn(t *testing.T) {
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
@@ -542,7 +542,7 @@ func TestOfThoseWithLabelsOfTheirOwn(t *testing.T) {
 	arrives(t, "chan receive", of(label, 2))
 }
 
-// Deep stacks are seen, and those that panic.
+// Goroutines with deep stacks are found, and so are goroutines that panic.
 func TestOfDeepAndPanicking(t *testing.T) {
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
@@ -565,8 +565,8 @@ func recurse(n int, until chan struct{}) {
 	recurse(n-1, until)
 }
 
-// Nobody lives through the time of a bubble: those in it whom a timer may wake are
-// given a day of it, and those who wait for a lock no more than elsewhere.
+// Real time does not matter for a bubble: goroutines that a timer may wake are given a day of the bubble's time,
+// and goroutines that wait for a lock no more than elsewhere.
 func TestVisitsInBubble(t *testing.T) {
 	for name, c := range map[string]struct {
 		run       func()
@@ -606,8 +606,8 @@ func TestVisitsInBubble(t *testing.T) {
 	}
 }
 
-// What is at work is given up when many looks have seen it so, and not because time has
-// passed: where the machine is busy nobody gets to run, neither the run nor who looks.
+// A run that is working is given up only after many looks have seen it working, and not because time has
+// passed, since on a busy machine neither the run nor the dog gets to run.
 func TestTimeAloneIsNoHang(t *testing.T) {
 	calm(t)
 	var stop atomic.Bool
@@ -617,12 +617,12 @@ func TestTimeAloneIsNoHang(t *testing.T) {
 			runtime.Gosched()
 		}
 	})
-	for _, share := range []time.Duration{Usual, Usual / 100} { // of the processors, at each look
+	for _, share := range []time.Duration{Usual, Usual / 100} { // of processor time used between two looks
 		var used time.Duration
 		d := Dog{used: func() time.Duration { return used }}
 		now, looks := time.Unix(0, 0), 0
 		for ; looks < 1000; looks++ {
-			now, used = now.Add(time.Minute), used+share // in which nobody has looked
+			now, used = now.Add(time.Minute), used+share // a minute in which nobody looks
 			if f := d.Visit(1, now, label); f.Action == Hang {
 				assert.True(t, f.AtWork)
 				break
@@ -634,7 +634,7 @@ func TestTimeAloneIsNoHang(t *testing.T) {
 	}
 }
 
-// What a process does of which the machine takes no notice is no hang, however often it is
+// If the process uses no measurable processor time, a run is never taken for hanging, however often it is
 // looked at.
 func TestNobodyHangsWithoutAProcessor(t *testing.T) {
 	calm(t)
@@ -653,7 +653,7 @@ func TestNobodyHangsWithoutAProcessor(t *testing.T) {
 	}
 }
 
-// What a look takes grows with the goroutines that it sees, and not with their square.
+// The cost of a look grows linearly with the number of goroutines that it sees.
 func TestLooksAreLinear(t *testing.T) {
 	allocs.Countable(t)
 	cost := func(goroutines int) float64 {
@@ -673,12 +673,12 @@ func TestLooksAreLinear(t *testing.T) {
 		started.Wait()
 		d, now := Dog{}, time.Unix(0, 0)
 		look := func() {
-			now, d.next = now.Add(Often), time.Time{} // which is when it is due
+			now, d.next = now.Add(Often), time.Time{} // makes the next look due
 			d.Visit(1, now, label)
 		}
 		look() // begins the silence
 		least := math.Inf(1)
-		for range 5 { // some of which make room for the traces of so many
+		for range 5 { // some looks allocate memory for so many tracebacks
 			least = min(least, float64(allocs.Bytes(look)))
 		}
 		return least
@@ -686,8 +686,8 @@ func TestLooksAreLinear(t *testing.T) {
 	assert.Less(t, cost(2_000)/cost(250), 20.0)
 }
 
-// A run begins at the same cost however many goroutines the program has besides, also on
-// a goroutine that has nothing but the library on its stack.
+// Beginning a run costs the same however many goroutines the program has, also on a goroutine that has only
+// library code on its stack.
 func TestRunsBeginWithoutALook(t *testing.T) {
 	allocs.Countable(t)
 	never := make(chan struct{})
@@ -708,7 +708,7 @@ func TestRunsBeginWithoutALook(t *testing.T) {
 	assert.Less(t, cost(t), alone+100)
 }
 
-// Calls of a program whose module has a name without a dot are user code, and not the standard
+// Functions of a program whose module path has no dot are user code, and not the standard
 // library's.
 func TestModulesWithoutADot(t *testing.T) {
 	for function, standard := range map[string]bool{

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Who is in a call is in it, and so is what it begins and is still there for; what goes on without it is not.
+// A goroutine is within a call, and so is one that it starts and waits for; one that goes on without it is not.
 func TestWithin(t *testing.T) {
 	const call = "github.com/adkreplay/adkreplay/internal/watchdog.calling"
 	assert.False(t, Within(call))
@@ -42,7 +42,7 @@ func TestWithin(t *testing.T) {
 //go:noinline
 func calling(run func()) { run() }
 
-// service refreshes what it has, for itself.
+// service refreshes its data on its own behalf.
 type service struct{ refresh func() }
 
 func (s service) serve() { s.refresh() }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// put makes a file in a folder of its own.
+// put writes a file into a new folder.
 func put(t *testing.T, name string, content []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -40,7 +40,7 @@ func TestWrite(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "trace")
 	require.NoError(t, Write(path, []byte("first")))
-	for _, mode := range []fs.FileMode{0o600, 0o666} { // whatever the umask takes away from a new one
+	for _, mode := range []fs.FileMode{0o600, 0o666} { // whatever the umask takes away from a new file
 		require.NoError(t, os.Chmod(path, mode))
 		require.NoError(t, Write(path, []byte("2nd")))
 		assert.Equal(t, "2nd", readFile(t, path))
@@ -51,7 +51,7 @@ func TestWrite(t *testing.T) {
 	assert.Equal(t, []string{"trace"}, filesIn(t, folder))
 }
 
-// A link stays one: its target is what is written.
+// A symbolic link stays a link, and its target is written.
 func TestWriteBehindALink(t *testing.T) {
 	path := put(t, "target", []byte("before"))
 	link := filepath.Join(t.TempDir(), "link")
@@ -71,19 +71,19 @@ func TestWriteToADevice(t *testing.T) {
 	assert.False(t, info.Mode().IsRegular())
 }
 
-// Where writing fails half way, nothing is left of it and what was there stays.
+// If a write fails half way, no part of it remains, and the old file stays.
 func TestWriteFails(t *testing.T) {
 	folder := t.TempDir()
 	assert.ErrorIs(t, Write(filepath.Join(folder, "no", "trace"), []byte("x")), fs.ErrNotExist)
 	assert.Error(t, Write(folder, []byte("x")), "a folder is no file")
-	path := put(t, strings.Repeat("n", 250), []byte("before")) // the name of a part would be too long
+	path := put(t, strings.Repeat("n", 250), []byte("before")) // makes the name of the temporary file too long
 	assert.Error(t, Write(path, []byte("after")))
 	assert.Equal(t, "before", readFile(t, path))
 	assert.Len(t, filesIn(t, filepath.Dir(path)), 1)
 }
 
-// What a process left that was killed while it wrote stands in no other's way, though that has
-// its number.
+// The temporary file of a process that was killed while it wrote does not block another process, even if that
+// has the same process id.
 func TestWriteBesideAPartThatWasLeft(t *testing.T) {
 	path := put(t, "trace", []byte("before"))
 	for n := range 2 {

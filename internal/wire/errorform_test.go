@@ -35,7 +35,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// theCertificate is one that nobody has signed.
+// theCertificate returns a certificate that nobody has signed.
 func theCertificate(t *testing.T) *x509.Certificate {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
@@ -45,15 +45,15 @@ func theCertificate(t *testing.T) *x509.Certificate {
 	return tracetest.Must(x509.ParseCertificate(raw))
 }
 
-// slow is of a type that nobody else knows, and says that it is a timeout.
+// slow is an error of a type that only this test knows. It says whether it is a timeout.
 type slow struct{ is bool }
 
 func (e slow) Error() string   { return "slow" }
 func (e slow) Timeout() bool   { return e.is }
 func (e slow) Temporary() bool { return e.is }
 
-// WLD-3: errors of the network, of TLS and of certificates come back as values of their
-// types, and as they were.
+// WLD-3: errors of the network, of TLS and of certificates are read from a trace as values of their types, with
+// the same content.
 func TestErrorsKeepTheirTypes(t *testing.T) {
 	cert := theCertificate(t)
 	refused := os.NewSyscallError("connect", syscall.ECONNREFUSED)
@@ -87,12 +87,12 @@ func TestErrorsKeepTheirTypes(t *testing.T) {
 	}
 }
 
-// WLD-3: what a real connection fails with answers errors.As and errors.Is across a
-// trace as it did.
+// WLD-3: after a round trip through a trace, the error of a real connection gives the same answers to errors.As
+// and errors.Is.
 func TestFailuresOfConnectionsKeepTheirTypes(t *testing.T) {
 	answers := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	secured, open := httptest.NewUnstartedServer(answers), httptest.NewServer(answers)
-	secured.Config.ErrorLog = log.New(io.Discard, "", 0) // of what is shaken off
+	secured.Config.ErrorLog = log.New(io.Discard, "", 0) // hides the server's log of failed handshakes
 	secured.StartTLS()
 	t.Cleanup(secured.Close)
 	t.Cleanup(open.Close)
@@ -109,7 +109,7 @@ func TestFailuresOfConnectionsKeepTheirTypes(t *testing.T) {
 	client, err := net.Dial("tcp", open.Listener.Addr().String())
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Close() })
-	deaf := client.LocalAddr().(*net.TCPAddr) // which nobody else gets, and on which nobody listens
+	deaf := client.LocalAddr().(*net.TCPAddr) // a client's port, which no other process gets and on which none listens
 
 	unknown, _ := throughTrace(t, dial(at, &tls.Config{}))
 	assert.ErrorAs(t, unknown, new(*tls.CertificateVerificationError))
@@ -139,7 +139,7 @@ func TestFailuresOfConnectionsKeepTheirTypes(t *testing.T) {
 	assert.Equal(t, deaf.Port, op.Addr.(*net.TCPAddr).Port)
 }
 
-// WLD-3: an error of a type that only its program knows says as before whether it is a
+// WLD-3: an error of a type that only its own program knows still says whether it is a
 // timeout.
 func TestTimeoutsStayTimeouts(t *testing.T) {
 	for _, ok := range []bool{true, false} {
@@ -154,8 +154,8 @@ func TestTimeoutsStayTimeouts(t *testing.T) {
 	}
 }
 
-// An error of a type whose value cannot be made any more has its text, its causes, and
-// where it can be made the type.
+// If today's code can no longer make the value of an error's type, the error has its text, its causes and, where
+// possible, its type.
 func TestAnErrorThatIsMadeOtherwiseToday(t *testing.T) {
 	node := func(err string) string { return `{"kind":"return","outcome":"error","err":` + err + `}` }
 	read := func(err string) error {
@@ -186,8 +186,8 @@ func TestAnErrorThatIsMadeOtherwiseToday(t *testing.T) {
 	assert.ErrorIs(t, nobodys, io.EOF)
 }
 
-// Before version 4 errors have no types: they are not written, not read, and not
-// compared where one side is of such a version.
+// Before version 4 of the format, errors have no types. Types are not written, not read, and not compared
+// if one side has such a version.
 func TestBeforeVersion4ErrorsHaveNoTypes(t *testing.T) {
 	read := tracetest.ReadTrace(t, tracetest.WriteTrace(t, adk.Crossing{Kind: adk.KindReturn, At: tracetest.TestStart, Outcome: adk.OutcomeError,
 		Err: &net.OpError{Op: "dial", Net: "tcp", Err: slow{true}}}))
@@ -202,7 +202,7 @@ func TestBeforeVersion4ErrorsHaveNoTypes(t *testing.T) {
 	assert.Contains(t, tracetest.ReadError(t, []byte(line)).Reason, "timeout: is no member of an error")
 }
 
-// WLD-7: what an error of a type is made of is redacted as its text is.
+// WLD-7: the fields of an error with a type are redacted as its text is.
 func TestErrorsOfTypesAreRedacted(t *testing.T) {
 	recorded := tracetest.ReadTrace(t, tracetest.WriteTrace(t, adk.Crossing{Kind: adk.KindCall, At: tracetest.TestStart, ID: 1, Seam: adk.Seam{Label: adk.LabelRun}},
 		adk.Crossing{Kind: adk.KindAsk, Phase: adk.Begin, At: tracetest.TestStart, Call: 1, Op: 1, Name: "x"},

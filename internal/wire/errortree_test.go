@@ -25,7 +25,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// throughTrace gives the error as a trace gives it back, and the line it is in.
+// throughTrace returns an error after a round trip through a trace, and the line that contains it.
 func throughTrace(t *testing.T, err error) (error, string) {
 	t.Helper()
 	data := tracetest.WriteTrace(t, adk.Crossing{Kind: adk.KindReturn, At: tracetest.TestStart, Outcome: adk.OutcomeError, Err: err})
@@ -34,7 +34,7 @@ func throughTrace(t *testing.T, err error) (error, string) {
 	return read.Lines()[0].Err, strings.Split(string(data), "\n")[1]
 }
 
-// customError is of a type that only its own program knows.
+// customError is an error of a type that only its own program knows.
 type customError struct{ cause error }
 
 func (e customError) Error() string { return "custom: " + e.cause.Error() }
@@ -98,12 +98,12 @@ func TestErrorsReadAsDocumented(t *testing.T) {
 	}
 }
 
-// silent panics when it is asked for its text.
+// silent panics when its Error method is called.
 type silent struct{}
 
 func (silent) Error() string { panic("no text") }
 
-// A trace is read where the sentinels of its program are not known.
+// A trace can be read where the sentinels of its program are not known.
 func TestASentinelThatNobodyKnowsKeepsItsName(t *testing.T) {
 	data := tracetest.WriteTrace(t, adk.Crossing{Kind: adk.KindReturn, At: tracetest.TestStart, Outcome: adk.OutcomeError, Err: fmt.Errorf("buy: %w", errors.Join(tracetest.ErrSoldOut, tracetest.ClaimsToBe{Target: tracetest.ErrSoldOut}))})
 	read, err := trace.Read(strings.NewReader(string(data)))
@@ -144,7 +144,7 @@ func TestADeepErrorIsCutAndABroadOneToo(t *testing.T) {
 	assert.Less(t, strings.Count(line, "{"), 2*wire.MaxErrorNodes)
 }
 
-// What code compares errors of the standard library with is known, whoever reads and writes.
+// Readers and writers know the sentinels of the standard library with which code usually compares errors.
 func TestSentinelsOfTheStandardLibrary(t *testing.T) {
 	for name, err := range map[string]error{
 		"bufio.ErrTooLong": bufio.ErrTooLong, "driver.ErrBadConn": driver.ErrBadConn, "driver.ErrSkip": driver.ErrSkip,
@@ -158,8 +158,8 @@ func TestSentinelsOfTheStandardLibrary(t *testing.T) {
 	}
 }
 
-// A trace that was written before a sentinel was known, or where somebody had named it, is as
-// good as it was.
+// A trace that was written before a sentinel was known, or for which a user had named it, is still read
+// correctly.
 func TestSentinelsThatBecameKnown(t *testing.T) {
 	own := trace.Options{Sentinels: map[string]error{"sql.ErrNoRows": sql.ErrNoRows, "z.ErrDone": sql.ErrTxDone}}
 	known, err := wire.NewSentinels(own.Sentinels, own.ErrorTypes)
@@ -172,7 +172,7 @@ func TestSentinelsThatBecameKnown(t *testing.T) {
 	assert.Contains(t, text(known, done), `{"sentinel":"z.ErrDone",`, "the user's name counts before")
 	assert.Contains(t, text(wire.OnlyCommon, done), `{"sentinel":"sql.ErrTxDone",`)
 
-	// As they were written by who did not know them.
+	// As a program that did not know them wrote them.
 	namedByNobody := fmt.Errorf("x: %w", errors.New(sql.ErrNoRows.Error()))
 	namedByUser := errors.Join(sql.ErrTxDone, errors.New(strconv.ErrRange.Error()))
 	everybody, ours := wire.Comparer{Sentinels: wire.OnlyCommon}, wire.Comparer{Sentinels: known}
@@ -193,7 +193,7 @@ func TestBadSentinelsAreAllNamed(t *testing.T) {
 	assert.Equal(t, err, trace.NewWriter(io.Discard, trace.Header{}, bad).Write(&adk.Crossing{Kind: adk.KindNow}))
 }
 
-// ERR-1: an error that a replay serves lists what the recorded one listed.
+// ERR-1: an error that a replay serves has the same faults as the recorded one.
 func TestAServedErrorHasItsFaults(t *testing.T) {
 	refused := &adk.Error{Code: adk.E_INVALID_TOOL_ARGS, Message: "/days: is no number", Faults: []adk.Fault{{Path: "/days", Keyword: "type", Message: "is no number"}}}
 	served, _ := throughTrace(t, fmt.Errorf("ask: %w", refused))
@@ -202,8 +202,8 @@ func TestAServedErrorHasItsFaults(t *testing.T) {
 	assert.Equal(t, refused.Faults, got.Faults)
 }
 
-// Before version 3 the format does not tell the faults of errors: they are not written,
-// not read, and not compared where one side is of such a version.
+// Before version 3 of the format, errors have no faults. Faults are not written, not read, and not compared
+// if one side has such a version.
 func TestFormerVersionsHaveNoFaults(t *testing.T) {
 	listed := &adk.Error{Code: adk.E_INVALID_TOOL_ARGS, Message: "m", Faults: []adk.Fault{{Path: "/a"}}}
 	other, none := *listed, *listed

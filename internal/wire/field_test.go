@@ -16,8 +16,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// DET-4: every field of a crossing has a row, which is about this field and no
-// other.
+// DET-4: every field of a crossing has a row, and each row is about the field that it is
+// listed for.
 func TestEveryFieldHasARow(t *testing.T) {
 	for f := adk.Field(1); f.String() != "unknown"; f++ {
 		require.Less(t, int(f), len(wire.FieldRows), f)
@@ -37,8 +37,8 @@ func TestEveryFieldHasARow(t *testing.T) {
 	assert.Equal(t, "unknown", adk.Field(len(wire.FieldRows)).String())
 }
 
-// DET-4: whatever field of whatever crossing says something else, or nothing any
-// more, is written and read as it is, and comparison names it and nothing more.
+// DET-4: if any field of any crossing has another value, or none, it is written and read unchanged, and the
+// comparison names that field and no other.
 func TestEveryFieldIsWrittenReadAndCompared(t *testing.T) {
 	tracetest.EachUse(t, func(t *testing.T, x adk.Crossing, use adk.FieldUse) {
 		before, after := tracetest.Saying(t, x.Kind, use.Field, "first"), tracetest.Saying(t, x.Kind, use.Field, "second")
@@ -60,8 +60,8 @@ func TestEveryFieldIsWrittenReadAndCompared(t *testing.T) {
 	})
 }
 
-// DET-4: what a trace that is held whole says of any field of any crossing is what who reads
-// it line by line is given, as often as it is asked.
+// DET-4: a trace that is held in memory returns the same value for any field of any crossing as a reader that
+// reads line by line, however often it is asked.
 func TestEveryFieldIsHeld(t *testing.T) {
 	for _, kind := range adk.Kinds() {
 		for _, phase := range []adk.Phase{adk.Whole, adk.Begin, adk.Done} {
@@ -96,13 +96,13 @@ func TestEveryFieldIsHeld(t *testing.T) {
 	})
 }
 
-// DET-4: a field that says it is of one line has no line break in it, whatever it says, so
-// that nobody has to look for one.
+// DET-4: a field whose row says that it has one line never contains a line break, so that a reader need
+// not look for one.
 func TestFieldsOfOneLineHaveNoBreak(t *testing.T) {
 	tracetest.EachUse(t, func(t *testing.T, x adk.Crossing, use adk.FieldUse) {
 		row := wire.FieldRows[use.Field]
 		if !row.OneLine {
-			return // a line that has it is looked through
+			return // such a field is searched for line breaks
 		}
 		for _, word := range []string{"a\nb", "\n"} {
 			for _, said := range tracetest.Saying(t, x.Kind, use.Field, word) {
@@ -118,8 +118,8 @@ func TestFieldsOfOneLineHaveNoBreak(t *testing.T) {
 	})
 }
 
-// An event whose time no trace can hold is opaque as a whole, and a record in it
-// is still to be written.
+// An event whose time no trace can represent is opaque as a whole. A record in it does not count as written, and
+// is written where it occurs next.
 func TestAnEventThatCannotBeWrittenNumbersNoRecord(t *testing.T) {
 	media := tracetest.Saying(t, adk.KindReturn, adk.FieldRecord, "first")[1].Value.(*adk.Media)
 	late := time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -8,7 +8,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// A report counts what was redacted in words, and of several traces says each thing once.
+// A report says in words how much was redacted. For several traces it says each thing once.
 func TestRedactionNotes(t *testing.T) {
 	of := func(redacted, unvalidated string) []string {
 		return wire.RedactedNote([]wire.Member{{Name: wire.MemberRedacted, Value: []byte(redacted)}, {Name: wire.MemberUnvalidated, Value: []byte(unvalidated)}})

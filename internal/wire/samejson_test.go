@@ -16,7 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// Two texts are the same JSON in whatever order, and a number in one spelling.
+// Two texts are the same JSON in any order of members, if numbers are spelled the same.
 func TestSameJSON(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
@@ -31,7 +31,7 @@ func TestSameJSON(t *testing.T) {
 		{`{} {}`, `{}`, false},
 		{``, `null`, false},
 		{``, ``, true},
-		{`{"a":1,"a":2}`, `{"a":2}`, false}, // who reads it decides which
+		{`{"a":1,"a":2}`, `{"a":2}`, false}, // which member counts depends on the reader
 		{`{"a":1,"a":2}`, `{"a":2,"a":1}`, false},
 		{`{"a":1,"a":2}`, `{"a":1,"a":2}`, true},
 		{`{"\u0061":"\u00e9"}`, `{"a":"é"}`, true},
@@ -49,8 +49,8 @@ func TestSameJSON(t *testing.T) {
 	}
 }
 
-// What is drawn is the same JSON as its members in another order, with white space and
-// escapes, and another one with any of its texts changed.
+// A drawn value is the same JSON with its members in another order, with white space and with escapes, and
+// different if any of its texts is changed.
 func TestSameJSONOfWhatIsDrawn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.MapOf(rapid.StringN(0, 3, -1), rapid.SliceOf(rapid.MapOf(rapid.String(), rapid.Int()))).Draw(t, "value")
@@ -77,7 +77,7 @@ func TestSameJSONOfWhatIsDrawn(t *testing.T) {
 	})
 }
 
-// Requests of any length are compared in one walk each, without an allocation.
+// Requests of any length are compared in one pass over each, without an allocation.
 func TestComparingAllocatesNothing(t *testing.T) {
 	for _, messages := range []int{10, 100, 1000} {
 		one, other := longRequest(messages, "4"), longRequest(messages, "5")
@@ -85,14 +85,14 @@ func TestComparingAllocatesNothing(t *testing.T) {
 	}
 }
 
-// longRequest repeats a conversation of so many messages.
+// longRequest returns a request with a conversation of this many messages.
 func longRequest(messages int, temperature string) json.RawMessage {
 	one := `{"role":"user","content":"How is the weather in Oslo, and what do I put on?"},`
 	return json.RawMessage(`{"body":{"messages":[` + strings.TrimSuffix(strings.Repeat(one, messages), ",") + `],"temperature":` + temperature + `}}`)
 }
 
-// How long it takes to tell a message of a request from that of another one, which is the
-// same in a request of any length.
+// BenchmarkSameJSON measures how long it takes to find that a message of one request differs from that of another.
+// The time per message should be the same for requests of any length.
 func BenchmarkSameJSON(b *testing.B) {
 	for _, messages := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprint(messages), func(b *testing.B) {

@@ -18,7 +18,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// The scanner takes what encoding/json takes, but for invalid UTF-8.
+// The scanner accepts the same texts as encoding/json, except for invalid UTF-8.
 func TestScannerAgreesWithTheStandardLibrary(t *testing.T) {
 	pieces := []string{"{", "}", "[", "]", ",", ":", `"`, `"a"`, `"b"`, `\u00e9`, `\n`, `\x`, "1", "-", "0", ".5", "e+3", "E", "true", "false", "null", "nul", " ", "\t", "\x01", "é"}
 	rapid.Check(t, func(t *rapid.T) {
@@ -31,7 +31,7 @@ func TestScannerAgreesWithTheStandardLibrary(t *testing.T) {
 func TestTextsAreReadAsTheStandardLibraryReadsThem(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := rapid.String().Draw(t, "text")
-		quoted, err := json.Marshal(want) // which escapes <, > and & as well
+		quoted, err := json.Marshal(want) // json.Marshal also escapes <, > and &
 		require.NoError(t, err)
 		got, err := wire.TextOfJSON(quoted)
 		require.NoError(t, err)
@@ -63,8 +63,8 @@ func TestMessagesQuoteNoMoreThanALittle(t *testing.T) {
 	assert.True(t, utf8.ValidString(text))
 }
 
-// markedByUsers writes itself into plain data, under a mark that only its own
-// program knows.
+// markedByUsers marshals itself as plain data, with a mark that only its own program
+// knows.
 type markedByUsers struct{}
 
 func (markedByUsers) PlainTag() string             { return "money" }

@@ -10,8 +10,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// Every name of a run's seams is in the one list of them: what is left out of it is in no
-// header, and no replay builds it.
+// The list of all names of seams is complete: a name that is missing from it would be in no header, and no
+// replay would build it.
 func TestAllNamesOfSeamsAreListed(t *testing.T) {
 	var info adk.RunInfo
 	listed := map[any]bool{}
@@ -31,7 +31,7 @@ func TestAllNamesOfSeamsAreListed(t *testing.T) {
 	}
 }
 
-// What is read and put back is as it was; of a name that is empty there is none.
+// Names that are read and put back are unchanged, and an empty name is left out.
 func TestNamesOfSeamsArePutBack(t *testing.T) {
 	for _, info := range []adk.RunInfo{{}, {Executor: "model", TurnInput: []string{"a", "b"}, DispatchOutput: []string{"c"}}} {
 		got := info
@@ -52,7 +52,7 @@ func TestNamesOfSeamsArePutBack(t *testing.T) {
 	}
 }
 
-// What an operation calls for user code is a row of the table of kinds.
+// The seam that an operation calls in user code is in the table of kinds.
 func TestSeamsThatOperationsLeadTo(t *testing.T) {
 	for label, want := range map[string]bool{
 		adk.LabelStorage: true, adk.LabelTool: true, adk.LabelOnAck: true, adk.LabelStrand: true,

@@ -9,7 +9,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// Each text has a place of its own, whatever the members are called.
+// Each text has its own place, whatever the names of the members are.
 func TestTextsHavePlacesOfTheirOwn(t *testing.T) {
 	places := map[string]string{}
 	require.NoError(t, wire.EachText([]byte(`{"a":{"b":"1"},"a/b":"2","a~1b":"3","l":["4",{"~":"5"}]}`), "", func(place, text string) { places[place] = text }))

@@ -18,15 +18,15 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Errors as those of drivers are: refusal has its code in a field, and what its text says in
-// fields that others do not see, too.
+// Errors like those of drivers: refusal has its code in a field, and keeps a part of its text in fields that
+// are not exported.
 type (
 	refusal struct {
 		Code    string
 		Line    int
 		Hints   []string
 		At      time.Time
-		Answer  func() // which JSON does not hold
+		Answer  func() // JSON cannot represent it
 		Err     error
 		private string
 	}
@@ -77,7 +77,7 @@ var usersTypes = trace.Options{ErrorTypes: map[string]trace.ErrorType{
 	},
 }}
 
-// throughUsers is throughTrace of who has named types of errors.
+// throughUsers is throughTrace for a reader that has named types of errors.
 func throughUsers(t *testing.T, err error, reading trace.Options) (read error, line string) {
 	var out strings.Builder
 	w := trace.NewWriter(&out, tracetest.TestHeader, usersTypes)
@@ -92,7 +92,7 @@ func throughUsers(t *testing.T, err error, reading trace.Options) (read error, l
 	return recorded.Lines()[0].Err, strings.Split(out.String(), "\n")[1]
 }
 
-// WLD-3: errors of types that the user has named are found in a trace as they were.
+// WLD-3: errors of types that the user has named are read from a trace as they were.
 func TestErrorsOfUsersTypes(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 	whole := &refusal{Code: "23505", Line: 7, Hints: []string{"a", "b"}, At: at, Err: fs.ErrExist}
@@ -118,8 +118,8 @@ func TestErrorsOfUsersTypes(t *testing.T) {
 	assert.Equal(t, status(503), errors.Unwrap(read))
 }
 
-// What a type does not keep is not lost where the trace has it: the text and the causes are
-// as recorded, and errors.As finds the rest.
+// What the JSON of a type does not contain is not lost if the trace has it: the text and the causes are as
+// recorded, and errors.As finds the rest.
 func TestErrorsOfWhichATypeKeepsAPart(t *testing.T) {
 	read, _ := throughUsers(t, &refusal{Code: "40001", private: ": serialization", Answer: func() {}, Err: io.EOF}, usersTypes)
 	assert.EqualError(t, read, "refused 40001: serialization")
@@ -146,7 +146,7 @@ func TestErrorsOfWhichATypeKeepsAPart(t *testing.T) {
 
 func at(d time.Duration) fmt.Stringer { return d }
 
-// A trace that was recorded before a type was named, or known, is as good as it was.
+// A trace that was recorded before a type was named, or known, is still read correctly.
 func TestTypesThatBecameKnown(t *testing.T) {
 	known, err := wire.NewSentinels(nil, usersTypes.ErrorTypes)
 	require.NoError(t, err)

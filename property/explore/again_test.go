@@ -23,8 +23,8 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// DET-2: whatever field of whatever crossing says something else in the second
-// run, the explorer sees it and shows both sides.
+// DET-2: if any field of any crossing differs in the second run, the explorer notices it and shows
+// both values.
 func TestEveryFieldIsHeldAgain(t *testing.T) {
 	for _, kind := range adk.Kinds() {
 		for _, phase := range []adk.Phase{adk.Whole, adk.Begin, adk.Done} {
@@ -46,8 +46,8 @@ func TestEveryFieldIsHeldAgain(t *testing.T) {
 	}
 }
 
-// asking is a subject whose model runs a tool, once, and does with what it gives
-// what then does.
+// asking returns a subject whose model runs a tool once. The tool is answer, and then receives
+// what the tool returned.
 func asking(name string, answer func(ctx context.Context) (adk.ToolResult, error), then func(*adk.DispatchContext, *adk.Helpers, adk.ToolResult, error)) turn.Subject {
 	return turn.Subject{Name: name, Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
 		asks := samples.Must(adk.NewTool(adk.ToolInit{Name: "ask", Description: "Asks.", InputSchema: json.RawMessage(`{"type":"object"}`),
@@ -64,8 +64,8 @@ func asking(name string, answer func(ctx context.Context) (adk.ToolResult, error
 	}}
 }
 
-// DET-2: a tool that answers differently every time is no tool to explore, also
-// where nothing of its answer is told again. That is said once.
+// DET-2: a tool that answers differently in every run cannot be explored, even if nothing of its
+// answer is recorded anywhere else. The report says so once.
 func TestAnotherAnswerEveryTimeIsUnsteady(t *testing.T) {
 	var rolls atomic.Int64
 	dice := asking("dice", func(context.Context) (adk.ToolResult, error) {
@@ -82,8 +82,8 @@ func TestAnotherAnswerEveryTimeIsUnsteady(t *testing.T) {
 	assert.Regexp(t, `(?m)^    - `, result.String())
 }
 
-// refused dials a port of this machine on which nobody listens: that of a client, which
-// nobody else is given meanwhile; another one every time.
+// refused dials a port of this machine on which no process listens. The port belongs to a client
+// connection, so that nothing else is given it meanwhile, and it differs in every call.
 func refused(ctx context.Context) (adk.ToolResult, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -103,9 +103,9 @@ func refused(ctx context.Context) (adk.ToolResult, error) {
 	return adk.Text(""), err
 }
 
-// DET-2: a port that the system chose is no difference between two runs, wherever
-// the error that names it is told: as an error, in what is logged and reported, in
-// records and in the digests of all of it.
+// DET-2: a port that the system chose makes no difference between two runs, wherever the error that
+// names the port appears: as the error itself, in logs and reports, in records, and in the digests
+// of all of these.
 func TestThePortsOfErrorsAreTheSystems(t *testing.T) {
 	tell := func(dc *adk.DispatchContext, h *adk.Helpers, _ adk.ToolResult, err error) {
 		if err == nil {
@@ -132,8 +132,8 @@ func TestThePortsOfErrorsAreTheSystems(t *testing.T) {
 	}
 }
 
-// Ports are all that is the system's: another text, another host or a port that no
-// error names is a difference.
+// Only ports are treated as the system's choice. Another text, another host, or a port that is not
+// part of an error is a difference.
 func TestWhatTheSystemDidNotChoose(t *testing.T) {
 	op := func(address string) error {
 		return fmt.Errorf("asking: %w", &net.OpError{Op: "dial", Net: "tcp", Addr: samples.Must(net.ResolveTCPAddr("tcp", address)), Err: errors.New("refused")})
@@ -172,7 +172,7 @@ func TestWhatTheSystemDidNotChoose(t *testing.T) {
 	assert.Equal(t, 1, at, "the second goes on")
 }
 
-// An error that leads back to itself, or whose methods panic, ends nothing.
+// An error that wraps itself, or whose methods panic, does not stop the exploration.
 func TestErrorsWithoutAnEnd(t *testing.T) {
 	endless := &loop{}
 	endless.again = endless
@@ -186,7 +186,7 @@ type loop struct{ again error }
 func (l *loop) Error() string { return "round" }
 func (l *loop) Unwrap() error { return l.again }
 
-// DET-2: what is no number equals itself, in whatever data it stands.
+// DET-2: NaN counts as equal to itself, in whatever data it occurs.
 func TestNotANumberIsSteady(t *testing.T) {
 	odd := map[string]any{"nan": math.NaN(), "inf": []float64{math.Inf(1), math.Inf(-1)}, "in": []any{math.NaN(), float32(math.NaN())}}
 	s := turn.Subject{Name: "nan", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
@@ -202,7 +202,7 @@ func TestNotANumberIsSteady(t *testing.T) {
 	assert.Empty(t, turn.CheckSubject(s))
 }
 
-// A second run in which the budget ends says nothing of the code: it may have been broken off.
+// A second run during which the budget ends proves nothing about the code: it may have been cut short.
 func TestSecondRunThatIsBrokenOff(t *testing.T) {
 	var late atomic.Bool
 	runs := 0
@@ -233,8 +233,8 @@ func TestSecondRunThatIsBrokenOff(t *testing.T) {
 	assert.Contains(t, fmt.Sprint(result.NotCovered), "the budget of 1m0s was used up")
 }
 
-// DET-2: once its context has ended, a select that waits for that and for a place among a few takes
-// either: code that does so is the same every time as long as its caller stays.
+// DET-2: once its context has ended, a select on the context and on a semaphore takes either case at
+// random. Code with such a select breaks nothing: the report has a hint that names the cause, no violation.
 func TestAnyCaseOfASelectIsNoAccusation(t *testing.T) {
 	places := turn.Subject{Name: "places", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
 		run := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -262,8 +262,8 @@ func TestAnyCaseOfASelectIsNoAccusation(t *testing.T) {
 	}
 }
 
-// A goroutine of user code that is held back until its turn is over does nothing to what whoever
-// judges the run reads.
+// If a goroutine of user code is held back until its turn is over, it does not change the data from
+// which the run is judged.
 func TestWhatIsTakenInBehindATurn(t *testing.T) {
 	a := newAttempt()
 	a.reset(candidate{}, nil, true, false)
@@ -275,7 +275,7 @@ func TestWhatIsTakenInBehindATurn(t *testing.T) {
 	assert.Len(t, a.steps, 2, "up to crossing 1")
 }
 
-// The names of advice that is told apart here are names of advice that is given.
+// The names of advice that are treated specially here are names of advice that exists.
 func TestAdviceThatIsToldApartIsGiven(t *testing.T) {
 	var given []string
 	for _, one := range property.AllAdvice() {
@@ -284,8 +284,8 @@ func TestAdviceThatIsToldApartIsGiven(t *testing.T) {
 	assert.Subset(t, given, append([]string{plainGoroutines, unclosedAnswer}, ofThePast...))
 }
 
-// DET-2: ids that user code draws itself make it another turn each time. It is told what to do, and no
-// second entry follows from that.
+// DET-2: user code that draws ids itself makes a different turn in each run. The report says what to do
+// about it, and has no second entry that only follows from it.
 func TestIDsThatAreDrawn(t *testing.T) {
 	var n atomic.Int64
 	result := exploredAll(t, executor("locks", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {

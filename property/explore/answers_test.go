@@ -22,14 +22,14 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// plainAnswers answers a request with what it asks for.
+// plainAnswers answers each request with the request's own content.
 type plainAnswers struct{}
 
 func (plainAnswers) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("load of " + req.URL.RequestURI())), Request: req}, nil
 }
 
-// got is what answers a GET, of whatever status.
+// got returns the body of the answer to a GET of url, whatever its status is.
 func got(ctx context.Context, client *http.Client, url string) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -47,9 +47,9 @@ func got(ctx context.Context, client *http.Client, url string) (string, error) {
 	return string(body), err
 }
 
-// Behind a fault nobody who reads is given what somebody else was answered, also not who asks what
-// nobody has asked in the undisturbed run, or asks for the same more often; and who asks by a
-// function is answered by that.
+// After a fault, an asker that reads never gets the answer to somebody else's request. This also holds for
+// a request that the undisturbed run did not make, or made less often. A request made through a function
+// is answered by that function.
 func TestNobodyGetsTheAnswerOfAnother(t *testing.T) {
 	kinds := []turn.FaultKind{turn.AskRefused, turn.AskTimeout, turn.AskFailed, turn.AskUnavailable, turn.AskBusy, turn.AskSlow, turn.AskCut, turn.AskEmpty, turn.AskDownOne, turn.AskLost}
 	for name, ask := range map[string]func(ctx context.Context, client *http.Client, path string) (string, error){
@@ -102,12 +102,12 @@ func TestNobodyGetsTheAnswerOfAnother(t *testing.T) {
 	}
 }
 
-// A turn that stands still with nothing gone wrong, until its caller cancels, does not come to its
-// end: at whoever is asked last, or in user code. At a gate that nobody settles it is a person who
-// is waited for.
+// A turn that stands still without any fault until its caller cancels it never reaches its end. It may
+// stand still at the service it asked last, or in user code. A turn at a gate that nobody settles is not
+// meant, since it waits for a person.
 func TestATurnThatStandsStill(t *testing.T) {
 	thorough.Long(t)
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	never := func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }
 	asks := func(ctx context.Context) error {
 		_, err := adk.Ask(ctx, "db", "SELECT 1", func(ctx context.Context, _ string) (string, error) { return "", never(ctx) })
@@ -152,8 +152,8 @@ func TestATurnThatStandsStill(t *testing.T) {
 	}
 }
 
-// A gate with a timeout is left unanswered too, also where the listener of the turn answers it: what
-// is done then as after a yes is a hint. One without a timeout is not, since it would never close.
+// The explorer also leaves a gate with a timeout unanswered, even if a listener answers it. Doing the same then as
+// after a yes is a hint. It leaves no gate without a timeout unanswered, since that gate would never close.
 func TestSilenceIsNoYes(t *testing.T) {
 	agent := func(timeout time.Duration, silence error) turn.Subject {
 		return turn.Subject{Name: "pages", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
@@ -194,15 +194,15 @@ func TestSilenceIsNoYes(t *testing.T) {
 	}
 }
 
-// refusing refuses whoever asks.
+// refusing is a transport that refuses every request.
 type refusing struct{}
 
 func (refusing) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusServiceUnavailable, Status: "503", Header: http.Header{}, Body: io.NopCloser(strings.NewReader("later")), Request: req}, nil
 }
 
-// What fails in the undisturbed turn too is no matter of a fault: who says in which way it did, keeps it
-// for later, or answers otherwise then, is not meant.
+// What fails in the undisturbed turn too is not caused by a fault. The oracle does not accuse code that
+// says how it failed, keeps it for later, or then answers differently.
 func TestWhatAlwaysFails(t *testing.T) {
 	ask := func(ctx context.Context, method string) error {
 		client := &http.Client{Transport: adkhttp.NewTransport(refusing{}, adkhttp.Effect(func(req *http.Request) adk.Effect {
@@ -249,8 +249,8 @@ func TestWhatAlwaysFails(t *testing.T) {
 	}
 }
 
-// A no to a question whose answer is a text, and one at a gate that nobody settles otherwise, make no
-// difference where there is an answer without anybody.
+// An agent that writes the same after a no as after a yes is accused. It is not accused if the answer is a
+// text and not a yes, or if nobody settles the gate, since then the agent has an answer of its own.
 func TestANoToAQuestion(t *testing.T) {
 	agent := func(answer, otherwise any) turn.Subject {
 		return turn.Subject{Name: "asks", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
@@ -289,8 +289,8 @@ func TestANoToAQuestion(t *testing.T) {
 	}
 }
 
-// Code is broken off where it asks for an operation, and not where the engine ends one: the order of
-// goroutines may have that come where the other was.
+// Code is broken off where it asks for an operation, and not where the engine ends an operation: depending
+// on the order of goroutines, an end may come at the place where the operation was.
 func TestCodeIsNotBrokenOffWithinTheEngine(t *testing.T) {
 	for phase, broken := range map[adk.Phase]bool{adk.Begin: true, adk.Whole: true, adk.Done: false} {
 		f := &planned{Fault: turn.Fault{Kind: turn.Panic, At: 1}, moment: amidBody, call: 3}
@@ -299,9 +299,9 @@ func TestCodeIsNotBrokenOffWithinTheEngine(t *testing.T) {
 	}
 }
 
-// Who undoes what was done when the turn is aborted, and logs each thing that could not be, is not deaf
-// to the abort; who says nothing of it, or tries the same again and again, is. What is asked
-// although the turn is aborted is done, and tried again where it fails, as often as it takes.
+// Code that undoes its work when the turn is aborted, and logs each step that it could not undo, does heed
+// the abort. Code that logs nothing, or tries the same step again and again, does not. An ask that is made
+// in spite of the abort is carried out, and may be tried again as often as it fails.
 func TestUndoingInAnAbortedTurn(t *testing.T) {
 	thorough.Long(t)
 	for name, c := range map[string]struct {
@@ -316,7 +316,7 @@ func TestUndoingInAnAbortedTurn(t *testing.T) {
 					err = pay(ctx, step)
 				}
 				if err != nil {
-					if c.after { // more than anybody asks for who is deaf
+					if c.after { // more tries than code that ignores the abort is allowed
 						done = slices.Concat(done, done)
 					}
 					for _, undo := range done {

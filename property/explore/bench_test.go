@@ -16,17 +16,17 @@ import (
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
-// processTime is the time that this process has had of all cores, the garbage
-// collector's included: what others do on the machine does not count.
+// processTime returns the time that this process has spent on all cores, including the garbage
+// collector's. Other processes on the machine do not count.
 func processTime(b *testing.B) time.Duration {
 	var used syscall.Rusage
 	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// How many schedules are run a second, by how many workers, with as much garbage
-// left to stand as the command explore leaves; GOGC=100 measures what a test gets.
-// What one core does is workers=1 with -cpu 1.
+// BenchmarkExplore measures how many schedules run per second, by number of workers. It sets the
+// garbage collector as the command explore does; GOGC=100 measures what a test gets.
+// Use workers=1 with -cpu 1 to measure a single core.
 func BenchmarkExplore(b *testing.B) {
 	if os.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(400))

@@ -14,8 +14,8 @@ import (
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
-// What one run needs is used again for the next: garbage is what schedules a second are lost
-// to.
+// A run uses the buffers of the run before it again, because garbage is what reduces the number of
+// schedules per second.
 func TestASchedulesGarbage(t *testing.T) {
 	allocs.Countable(t)
 	const alone = "ADKREPLAY_ALONE" // in a process of its own: what other tests have left behind costs too
@@ -28,7 +28,7 @@ func TestASchedulesGarbage(t *testing.T) {
 	}
 	s, ok := scenarios.Named("hello")
 	require.True(t, ok)
-	synctest.Test(t, func(t *testing.T) { // whose time stands while anybody runs: nobody looks at a run that gets no core
+	synctest.Test(t, func(t *testing.T) { // time stands still while a goroutine runs, so no stack is dumped for a run that is only slow
 		schedules := 0
 		allocations := allocs.PerRun(2, func() {
 			result, err := explore.Explore(t.Context(), scripted(s), explore.Options{Bound: 2, Workers: 1, Free: -1})

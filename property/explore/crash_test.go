@@ -21,7 +21,7 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// noted is a memory of a text.
+// noted returns a memory with this text.
 func noted(id, text string) *adk.Memory {
 	m, err := adk.NewMemory(adk.MemoryInit{ID: id, Content: text, Confidence: new(1.0), Importance: new(1.0), CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch})
 	if err != nil {
@@ -30,9 +30,9 @@ func noted(id, text string) *adk.Memory {
 	return m
 }
 
-// following is a subject whose executor stores two rows under a lock, and is followed by a
-// turn of the same storage. What it deferred must not have run when a run that crashed
-// amid it is checked.
+// following returns a subject whose executor stores two rows under a lock, followed by a turn on the
+// same storage. If a run crashes between the rows, its deferred functions must not have run by the time
+// it is checked.
 func following(name string, next func(ctx context.Context, dc *adk.DispatchContext, rows int) error, check func(rows int, r turn.Run) error) turn.Subject {
 	return turn.Subject{Name: name, Open: func(context.CancelCauseFunc) turn.Instance {
 		storage := fakes.NewStorage()
@@ -74,8 +74,8 @@ func following(name string, next func(ctx context.Context, dc *adk.DispatchConte
 	}}
 }
 
-// A crash breaks a run off where it is: nothing of it goes on until the checks are done,
-// deferred functions neither, and the turn that follows finds what was written.
+// A crash stops a run where it is. Nothing of the run continues until the checks are done, not even
+// its deferred functions, and the turn that follows finds what had been written.
 func TestCrash(t *testing.T) {
 	judged := 0
 	halves, wholes := 0, 0
@@ -123,7 +123,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// A check of both turns is reproduced as any other.
+// A violation that a check of both turns finds is reproduced like any other.
 func TestCrashIsReproduced(t *testing.T) {
 	s := following("loses", func(_ context.Context, dc *adk.DispatchContext, _ int) error { return dc.Ack() },
 		func(rows int, _ turn.Run) error {
@@ -143,10 +143,10 @@ func TestCrashIsReproduced(t *testing.T) {
 	assert.Contains(t, b.Where[0], "the program crashes before")
 }
 
-// A turn that follows and breaks an invariant, or hangs, is told as that.
+// If the turn that follows breaks an invariant or hangs, the violation says that it is the second turn.
 func TestTheTurnThatFollowsIsJudged(t *testing.T) {
 	thorough.Long(t)
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
 	s := following("hangs later", func(_ context.Context, dc *adk.DispatchContext, rows int) error {
@@ -160,7 +160,7 @@ func TestTheTurnThatFollowsIsJudged(t *testing.T) {
 	assert.Contains(t, says(result, "deadlock: ")[0].Text, "crash_test.go:")
 }
 
-// What is down stays down: a collection for all that is asked of it, and no other.
+// What is down stays down: all operations on one collection fail, and none on another.
 func TestDown(t *testing.T) {
 	answers := map[string]string{}
 	s := executing("asks on", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -197,7 +197,7 @@ func TestDown(t *testing.T) {
 	}, came)
 }
 
-// withTool is a subject with a tool among the baseline's, so that it can fail.
+// withTool returns s with the tool added to its baseline config, so that faults can strike it.
 func withTool(s turn.Subject, tool *adk.Tool) turn.Subject {
 	build := s.Build
 	s.Build = func(cancel context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
@@ -208,8 +208,8 @@ func withTool(s turn.Subject, tool *adk.Tool) turn.Subject {
 	return s
 }
 
-// A lasting fault is over when it has been met twice, or meets one record, or one set of
-// arguments, and no other; and what is down in the world is down for whoever is asked.
+// A lasting fault ends when it has been met twice, or it strikes only one record or one set of
+// arguments. A service of the world that is down is down for everybody that asks it.
 func TestLastingFaults(t *testing.T) {
 	look, err := adk.NewTool(adk.ToolInit{Name: "look", Description: "Looks.", InputSchema: json.RawMessage(`{"type":"object"}`),
 		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
@@ -260,7 +260,7 @@ func TestLastingFaults(t *testing.T) {
 	}
 }
 
-// A payment that a storm of failures kept from being made is not one that was made twice.
+// A payment that repeated failures prevented was never made, so the oracle does not say it was made twice.
 func TestWhatNeverRanIsNotDoneTwice(t *testing.T) {
 	pay, err := adk.NewTool(adk.ToolInit{Name: "pay", Description: "Pays.", Effect: adk.EffectWrites, InputSchema: json.RawMessage(`{"type":"object"}`),
 		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
@@ -285,8 +285,8 @@ func TestWhatNeverRanIsNotDoneTwice(t *testing.T) {
 	assert.Empty(t, says(result, "ran "), result)
 }
 
-// With many strands, random orders come before faults: the order in which the last is
-// first is met, and is told as decisions that anybody can run again.
+// With many strands, random orders are tried before faults. The order in which the last strand comes
+// first is found, and it is reported as decisions that anybody can run again.
 func TestRandomOrders(t *testing.T) {
 	var mu sync.Mutex
 	s := turn.Subject{Name: "five", Open: func(context.CancelCauseFunc) turn.Instance {
@@ -328,18 +328,18 @@ func TestRandomOrders(t *testing.T) {
 	assert.Len(t, again.Violations, 1)
 }
 
-// Few strands that touch nothing in common that is seen may share a lock: by chance one reads
-// again while the other waits to write, in an order that no search among all would try.
+// A few strands with no visible operation in common may still share a lock. A random order makes one of
+// them read again while another waits to write, an order that a search of all orders would never try.
 func TestOrdersOfStrandsThatShareALock(t *testing.T) {
 	thorough.Long(t)
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	s := executing("reads again", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		var lock sync.RWMutex
 		reader, err := dc.Fork(ctx, "reader", func(ctx context.Context, dc *adk.DispatchContext) error {
 			lock.RLock()
 			defer lock.RUnlock()
 			_, err := dc.Memories().Fetch(ctx)
-			lock.RLock() // behind a writer, if there is one
+			lock.RLock() // blocks behind a writer if one waits
 			defer lock.RUnlock()
 			return err
 		})

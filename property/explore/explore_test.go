@@ -21,14 +21,14 @@ import (
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
-// scenario is a scenario as a subject.
+// scenario returns a scenario as a subject.
 func scenario(s scenarios.Scenario) turn.Subject {
 	return turn.Subject{Name: s.Name, Build: func(cancel context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
 		return s.Build(scenarios.Outside{Cancel: cancel})
 	}}
 }
 
-// scripted is a scenario as the command explores it.
+// scripted returns a scenario as the subject that the command explores.
 func scripted(s scenarios.Scenario) turn.Subject {
 	subject := scenario(s)
 	subject.Scripted = true
@@ -42,7 +42,7 @@ func named(t testing.TB, name string) turn.Subject {
 	return scenario(s)
 }
 
-// subject is a turn of one executor, with a storage and whatever else is set.
+// subject returns a turn with one executor and a storage; build sets the rest of the config.
 func subject(name string, build func(c *adk.Config) adk.RawTurn) turn.Subject {
 	return turn.Subject{Name: name, Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
 		config := adk.Config{Executor: fakes.Script{{fakes.Say("Yes."), fakes.Ack()}}.Executor("model"), Storage: fakes.NewStorage().Storage()}
@@ -50,14 +50,14 @@ func subject(name string, build func(c *adk.Config) adk.RawTurn) turn.Subject {
 	}}
 }
 
-// executing is a subject whose executor is run.
+// executing returns a subject whose executor is run.
 func executing(name string, run func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error) turn.Subject {
 	return turn.Subject{Name: name, Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
 		return adk.Config{Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NewStorage().Storage()}, adk.RawTurn{SystemPrompt: "Help."}
 	}}
 }
 
-// checked is a subject with a check.
+// checked returns the subject with this check.
 func checked(s turn.Subject, check func(turn.Run) error) turn.Subject {
 	s.Check = check
 	return s
@@ -70,8 +70,8 @@ func explored(t testing.TB, s turn.Subject, o explore.Options) *explore.Explorat
 	return result
 }
 
-// The engine bears every single fault at every crossing of every scenario, and
-// every order of strands.
+// The engine withstands every single fault at every crossing of every scenario, and every order of
+// strands.
 func TestScenariosWithOneFault(t *testing.T) {
 	thorough.Long(t)
 	tried := map[turn.FaultKind]int{}
@@ -86,7 +86,7 @@ func TestScenariosWithOneFault(t *testing.T) {
 			subject.Scripted = s.Name == "housekeeping" // it shows that a memory stays whatever becomes of the turn
 			result := explored(t, subject, explore.Options{})
 			assert.Empty(t, result.Violations, result)
-			if s.Name == "gate-timeout" { // nobody settles its gate
+			if s.Name == "gate-timeout" { // nobody settles the gate of this scenario
 				require.Len(t, result.NotCovered, 1)
 				assert.Contains(t, result.NotCovered[0], `an answer to gate "delete-file"`)
 			} else {
@@ -109,16 +109,16 @@ func TestScenariosWithOneFault(t *testing.T) {
 	}
 	assert.Positive(t, orders)
 	for _, k := range turn.FaultKinds() {
-		if k != turn.Crash && !k.OfWorld() { // which needs a turn that follows; those of the world are TestFaultsOfTheWorldArrive's
+		if k != turn.Crash && !k.OfWorld() { // a crash needs a turn that follows; for faults of the world see TestFaultsOfTheWorldArrive
 			assert.Positive(t, tried[k], "%s is tried nowhere", k)
 		}
 	}
 }
 
-// The result is the same whatever the number of workers.
+// The number of workers does not change the result.
 func TestWorkersDoNotShow(t *testing.T) {
 	thorough.Long(t)
-	for name, limit := range map[string]int{"hello": 0, "parallel-tools": thorough.Of(1300, 1300, 600)} { // a chunk and more
+	for name, limit := range map[string]int{"hello": 0, "parallel-tools": thorough.Of(1300, 1300, 600)} { // more schedules than one chunk
 		var results []string
 		for _, workers := range []int{1, 5} {
 			result := explored(t, checked(named(t, name), noCancel), explore.Options{Bound: 2, Workers: workers, Schedules: limit, Now: still})
@@ -131,10 +131,10 @@ func TestWorkersDoNotShow(t *testing.T) {
 	}
 }
 
-// still is a clock that does not move.
+// still is a clock that stands still.
 func still() time.Time { return fakes.Epoch }
 
-// noCancel finds a violation wherever a run was cancelled by its caller.
+// noCancel is a check that fails for each run that its caller cancelled.
 func noCancel(r turn.Run) error {
 	for x := range r.Crossings {
 		if x.Kind == adk.KindCancel && x.Key == "outside" {
@@ -144,7 +144,7 @@ func noCancel(r turn.Run) error {
 	return nil
 }
 
-// What can be quoted, and what stands below it.
+// The text of an exploration begins with what can be quoted; the details follow below.
 func TestExplorationText(t *testing.T) {
 	now := fakes.Epoch
 	result := explored(t, named(t, "short-circuit-turn-input"), explore.Options{Workers: 1, Command: "adkreplay explore x", Now: func() time.Time {
@@ -202,10 +202,10 @@ const shortCircuitTable = `  call run           cancel 1, deadline 1; not abcdef
      its own
 `
 
-// A violation says how to see it again, and that shows it.
+// A violation says how to reproduce it, and running that shows it again.
 func TestViolationsAreReproduced(t *testing.T) {
 	s := named(t, "gates-aborted")
-	s.Check = func(r turn.Run) error { // every schedule is another violation
+	s.Check = func(r turn.Run) error { // makes every schedule another violation
 		if err := noCancel(r); err != nil {
 			return errors.New(strings.Map(func(r rune) rune { return unlike[r] }, r.Schedule.String()))
 		}
@@ -242,7 +242,7 @@ func TestViolationsAreReproduced(t *testing.T) {
 	assert.Positive(t, withOrder)
 }
 
-// unlike are letters for digits: texts that differ in numbers say the same.
+// unlike maps digits to letters: texts that differ only in numbers count as the same.
 var unlike = func() map[rune]rune {
 	all := map[rune]rune{}
 	for r := range rune(128) {
@@ -254,7 +254,7 @@ var unlike = func() map[rune]rune {
 	return all
 }()
 
-// What says the same is one violation, with the simplest schedule that shows it.
+// Violations with the same text are one entry, with the simplest schedule that shows it.
 func TestOneEntryForOneBug(t *testing.T) {
 	result := explored(t, checked(named(t, "hello"), noCancel), explore.Options{Bound: 2})
 	require.Len(t, result.Violations, 1, result)
@@ -266,14 +266,14 @@ func TestOneEntryForOneBug(t *testing.T) {
 
 	said := explored(t, checked(named(t, "hello"), func(r turn.Run) error {
 		if err := noCancel(r); err != nil {
-			return fmt.Errorf("%q: %w", "by "+r.Schedule.Faults[0].Kind.String(), err) // what it has seen is not what is wrong
+			return fmt.Errorf("%q: %w", "by "+r.Schedule.Faults[0].Kind.String(), err) // the quoted data differ, but the rest of the text is the same
 		}
 		return nil
 	}), explore.Options{})
 	assert.Len(t, said.Violations, 1, said)
 }
 
-// recorder is a test that is watched.
+// recorder is a test that keeps what is reported to it.
 type recorder struct {
 	*testing.T
 	logs, errors []string
@@ -294,8 +294,8 @@ func (r *recorder) Run(name string, f func(*recorder)) bool {
 	return false
 }
 
-// The line that a violation ends with is a test that fails, with the subject's own
-// check, and passes where the code is mended.
+// The Reproduce line at the end of a violation is a test that fails with the subject's own check,
+// and passes once the code is corrected.
 func TestReproduceLine(t *testing.T) {
 	s := checked(named(t, "hello"), noCancel)
 	failing := &recorder{T: t}
@@ -305,7 +305,7 @@ func TestReproduceLine(t *testing.T) {
 
 	mended := &recorder{T: t}
 	explore.Reproduce(mended, named(t, "hello"), "cancel@7")
-	explore.Reproduce(mended, named(t, "hello"), "cancel@99") // it has fewer crossings now
+	explore.Reproduce(mended, named(t, "hello"), "cancel@99") // the corrected subject has fewer crossings
 	assert.Empty(t, mended.errors)
 	assert.Contains(t, mended.logs[1], "cannot happen")
 
@@ -315,7 +315,7 @@ func TestReproduceLine(t *testing.T) {
 	assert.Len(t, wrong.errors, 2)
 }
 
-// Test is an exploration as a test: each violation is a subtest that -run takes.
+// Test runs an exploration as a test: each violation is a subtest that -run can select.
 func TestTest(t *testing.T) {
 	found := &recorder{T: t}
 	explore.Test(found, checked(named(t, "hello"), noCancel), explore.Options{})
@@ -329,7 +329,7 @@ func TestTest(t *testing.T) {
 	assert.Empty(t, fine.errors)
 	explore.Test(fine, turn.Subject{Name: "empty"}, explore.Options{})
 	assert.Len(t, fine.errors, 1)
-	explore.Test(t, named(t, "hello"), explore.Options{}) // a *testing.T is one
+	explore.Test(t, named(t, "hello"), explore.Options{}) // a *testing.T can be passed
 
 	none := &recorder{T: t}
 	now := fakes.Epoch
@@ -340,7 +340,7 @@ func TestTest(t *testing.T) {
 	assert.Equal(t, []string{"hello: nothing was explored: no schedule was run"}, none.errors)
 }
 
-// A schedule that cannot happen is refused, with why.
+// A schedule that cannot happen is refused with the reason.
 func TestRunScheduleRefuses(t *testing.T) {
 	s := named(t, "hello")
 	for text, want := range map[string]string{
@@ -356,7 +356,7 @@ func TestRunScheduleRefuses(t *testing.T) {
 	}
 }
 
-// What is not run is said.
+// The report says what was not run.
 func TestLimits(t *testing.T) {
 	all := explored(t, named(t, "hello"), explore.Options{Bound: 2, Now: still})
 	require.Empty(t, all.NotCovered)
@@ -387,7 +387,7 @@ func TestLimits(t *testing.T) {
 	assert.Equal(t, []string{"at least 1 schedule that follows from those tried, and all that follow from it: the exploration was interrupted"}, none.NotCovered)
 }
 
-// Progress never goes back, and ends where all is run.
+// The reported progress never goes back, and it ends when everything has run.
 func TestProgress(t *testing.T) {
 	last, known := 0, 0
 	result := explored(t, named(t, "hello"), explore.Options{Bound: 2, Progress: func(run, all int) {
@@ -411,8 +411,8 @@ func TestExploreRefuses(t *testing.T) {
 	assert.ErrorIs(t, err, adk.E_INVALID_TURN_CONTEXT)
 }
 
-// An hour of back-off is no time at all, and a turn that nobody answers is ended by
-// its caller, which is no violation.
+// Waiting an hour before a retry takes no real time. A turn that nobody answers is ended by its
+// caller, which is not a violation.
 func TestTimeIsVirtual(t *testing.T) {
 	begun := time.Now()
 	result := explored(t, executing("back-off", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -434,7 +434,7 @@ func TestTimeIsVirtual(t *testing.T) {
 	assert.Contains(t, result.String(), "stood still until the caller cancelled")
 }
 
-// What comes behind a gate that nobody settles is not explored, and that is said.
+// The code after a gate that nobody settles is not explored, and the report says so.
 func TestGatesThatNobodySettles(t *testing.T) {
 	waiting := func(gate adk.Gate, listen func(adk.TurnGateOpen)) turn.Subject {
 		return turn.Subject{Name: "waits", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
@@ -457,8 +457,8 @@ func TestGatesThatNobodySettles(t *testing.T) {
 	assert.Empty(t, explored(t, waiting(brief, answered), explore.Options{}).NotCovered, "a fault that settles it, or keeps the listener from it, is no matter")
 }
 
-// A turn that goes on for ever is none to explore, and one that does so when
-// something went wrong is cancelled: that nothing bounds it is found.
+// A turn that never ends without a fault is refused. A turn that never ends after a fault is cancelled,
+// and the exploration reports that nothing bounds it.
 func TestEndlessTurn(t *testing.T) {
 	thorough.Long(t)
 	_, err := explore.Explore(t.Context(), executing("endless", func(context.Context, *adk.DispatchContext, *adk.Helpers) error { return nil }), explore.Options{})
@@ -467,7 +467,7 @@ func TestEndlessTurn(t *testing.T) {
 	result := explored(t, keeping("insists", func(c *adk.Config) {
 		c.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 			if _, err := dc.Messages().Fetch(ctx); err != nil || dc.Iteration() > 0 {
-				return nil // and asks again, for ever
+				return nil // the executor is called again, for ever
 			}
 			return dc.Ack()
 		}
@@ -479,8 +479,8 @@ func TestEndlessTurn(t *testing.T) {
 	assert.Equal(t, 5, result.Violations[0].Schedules, "a fault before the fetch, a panic of it, one behind it, and a storage that is down or fails twice")
 }
 
-// One stream is no loop: it may be as long as what it says. One that never ends is found all
-// the same.
+// A single stream is no loop: it may be as long as its answer. A stream that never ends is still
+// found.
 func TestLongStreams(t *testing.T) {
 	thorough.Long(t)
 	saying := func(name string, more func(n int, failed error) bool) turn.Subject {
@@ -508,7 +508,7 @@ func TestLongStreams(t *testing.T) {
 	assert.Contains(t, result.Violations[0].Text, "after 100,000 crossings; undisturbed it has ")
 }
 
-// runtime.Goexit in user code ends the goroutine that runs turns, and nothing else
+// A runtime.Goexit in user code ends only the goroutine that runs turns, and nothing else
 // (PIP-11).
 func TestGoexit(t *testing.T) {
 	result := explored(t, executing("fails now", func(context.Context, *adk.DispatchContext, *adk.Helpers) error {
@@ -521,8 +521,8 @@ func TestGoexit(t *testing.T) {
 
 var errBoom = errors.New("boom")
 
-// A violation names the lines of user code that met what went wrong and that show it; of
-// one that the check has found it shows what user code did behind the fault.
+// A violation names the lines of user code that met the fault and that show what is wrong. For a
+// violation that the check found, it shows what user code did after the fault.
 func TestLinesOfUserCode(t *testing.T) {
 	s := checked(executing("goes on", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		if _, err := dc.Memories().Fetch(ctx); err != nil {
@@ -559,8 +559,8 @@ func TestLinesOfUserCode(t *testing.T) {
 	assert.Regexp(t, `^shows in explore_test\.TestLinesOfUserCode\.func3 at `, result.Violations[0].Code[0])
 }
 
-// What the first run leaves in a variable of a package, all others find: what they do no more, nobody
-// breaks, and that is said. Code that does the same each time hears nothing of it.
+// If the first run leaves something in a package variable, all later runs find it there. The faults of
+// operations that later runs skip are not tried, and the report says so. Deterministic code gets no such note.
 func TestWhatOnlyTheFirstRunDoes(t *testing.T) {
 	const said = "what the first run alone did, which left something to all others"
 	remembers := func(fresh bool) string {
@@ -585,7 +585,7 @@ func TestWhatOnlyTheFirstRunDoes(t *testing.T) {
 	assert.Contains(t, got, "+ ack")
 }
 
-// hurried is a test that go test ends soon.
+// hurried is a test whose deadline is soon.
 type hurried struct {
 	*testing.T
 	timeout time.Time
@@ -603,7 +603,7 @@ func (h hurried) Run(_ string, f func(hurried)) bool {
 	return false
 }
 
-// An exploration without a budget ends before the timeout of go test, and tells what it has found.
+// An exploration without a budget ends before the timeout of go test, and reports what it has found.
 func TestBeforeTheTimeoutOfGoTest(t *testing.T) {
 	said := []string{}
 	explore.Test(hurried{t, time.Now().Add(time.Second), &said}, named(t, "tool-round-trip"), explore.Options{Bound: 9, Workers: 1})

@@ -21,7 +21,7 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// looking is an agent that looks with a tool that gives a text, and logs what it got.
+// looking returns an agent that calls a tool, which returns text, and logs the result.
 func looking(t *testing.T, text string) turn.Subject {
 	look, err := adk.NewTool(adk.ToolInit{Name: "look", Description: "Looks.", InputSchema: json.RawMessage(`{"type":"object"}`),
 		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
@@ -38,8 +38,8 @@ func looking(t *testing.T, text string) turn.Subject {
 	})
 }
 
-// A tool gives nothing, half of its text within no letter, far more, and what nobody
-// expects; what is JSON is cut, and has a text in it that is far longer, if it has one.
+// The explorer replaces a tool's text by nothing, by half of it (never cut within a letter), by a far
+// longer text, and by unexpected text. JSON is cut too, and one of its texts, if it has one, made far longer.
 func TestToolsGiveOtherTexts(t *testing.T) {
 	given := func(text string, kind turn.FaultKind) []string { return keysOf(came(t, looking(t, text), kind)) }
 	assert.Equal(t, []string{""}, given("4 °C", turn.ResultEmpty))
@@ -61,8 +61,8 @@ func TestToolsGiveOtherTexts(t *testing.T) {
 	}
 }
 
-// What a check says of another text than the tool's is a violation where the text is what
-// is wrong, and a hint where the check knows the usual one.
+// If a check fails after a tool's text was replaced, that is a violation when the new text is the reason,
+// and only a hint when the check simply expects the usual text.
 func TestChecksThatKnowTexts(t *testing.T) {
 	checked := func(check func(text string) error) *explore.Exploration {
 		s := looking(t, "4 °C")
@@ -94,8 +94,8 @@ func TestChecksThatKnowTexts(t *testing.T) {
 	assert.Len(t, knows.Hints, 1, knows)
 }
 
-// The user says something odd before what was said, or nothing; the storage has what it
-// had.
+// The newest message of the user begins with something odd before its own text, or has no text at all; the
+// record in the storage stays as it was.
 func TestSaid(t *testing.T) {
 	storage := fakes.NewStorage(uttered("u0", adk.RoleUser, "What now?"))
 	s := turn.Subject{Name: "repeats", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
@@ -129,8 +129,8 @@ func TestSaid(t *testing.T) {
 	assert.ErrorContains(t, err, "said@99 cannot happen")
 }
 
-// What is asked with a context that is no call's is broken by nobody, which is told; as a hint where a call asks
-// so, itself or by a goroutine that it waits for, and not where a service asks for itself.
+// An ask whose context belongs to no call is never struck by a fault, and the report says so. It is a hint if a call
+// makes such an ask, itself or through a goroutine that it waits for; not if a service asks on its own behalf.
 func TestAsksBesideTheCall(t *testing.T) {
 	const asked = ", is asked with a context that is no call's: nothing of that crosses, and nothing breaks it. Hand on the call's"
 	const within = "model.example, in explore_test.post at property/explore/world_test.go:LINE, called by explore_test.TestAsksBesideTheCall."
@@ -183,7 +183,7 @@ func TestAsksBesideTheCall(t *testing.T) {
 	}
 }
 
-// service asks for itself, on a goroutine of its own.
+// service asks on its own behalf, on a goroutine of its own.
 type service struct {
 	ask  func(context.Context) error
 	done chan error
@@ -192,7 +192,7 @@ type service struct {
 func (s service) begin() { go s.serve() }
 func (s service) serve() { s.done <- s.ask(context.Background()) }
 
-// A body that nobody closes is found where nothing goes wrong, too.
+// A body that is never closed is found even without a fault.
 func TestABodyThatIsNotClosed(t *testing.T) {
 	for closes, entries := range map[bool]int{true: 0, false: 1} {
 		s := executing("asks", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -219,7 +219,7 @@ func TestABodyThatIsNotClosed(t *testing.T) {
 	}
 }
 
-// What ends where the answer should have been is no answer either; other words are.
+// A stored message that ends where the answer should have been counts as no answer; other words do.
 func TestNoAnswerIsNotKeptAsOne(t *testing.T) {
 	sumsUp := func(with func(answer string) string) []explore.Breach {
 		return says(explored(t, executing("sums up", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -246,8 +246,8 @@ func TestNoAnswerIsNotKeptAsOne(t *testing.T) {
 	}))
 }
 
-// A message that ends where the connection broke is no answer; one that says so, or of
-// which somebody was told, is.
+// A stored message that ends where the connection broke counts as no answer, unless the message says that
+// it is cut or the failure is reported.
 func TestHalfAnAnswerIsNotKeptAsAWhole(t *testing.T) {
 	streams := func(end func(text string, err error, h *adk.Helpers) string) *explore.Exploration {
 		return explored(t, executing("streams", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -298,7 +298,7 @@ func TestHalfAnAnswerIsNotKeptAsAWhole(t *testing.T) {
 	}
 }
 
-// uttered is a message of a text.
+// uttered returns a message with this text.
 func uttered(id string, role adk.Role, text string) *adk.Message {
 	m, err := adk.NewMessage(adk.MessageInit{ID: id, Role: role, Content: text, CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch})
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 
 func goexit() { runtime.Goexit() }
 
-// lines are crossings, a short line each, as far as they tell a fault.
+// lines returns a short line for each crossing of r, with the fields that matter for faults.
 func lines(r turn.Run) (all []string) {
 	for x := range r.Crossings {
 		line := x.Kind.String()
@@ -42,7 +42,7 @@ func lines(r turn.Run) (all []string) {
 	return all
 }
 
-// linesOf are the crossings of one schedule.
+// linesOf runs one schedule and returns the lines of its crossings.
 func linesOf(t *testing.T, s turn.Subject, schedule string) (all []string) {
 	t.Helper()
 	result, err := explore.RunSchedule(t.Context(), checked(s, func(r turn.Run) error {
@@ -54,7 +54,7 @@ func linesOf(t *testing.T, s turn.Subject, schedule string) (all []string) {
 	return all
 }
 
-// at is the number of the n-th crossing that begins like this.
+// at returns the number of the n-th crossing whose line begins with prefix.
 func at(t *testing.T, all []string, prefix string, n int) int {
 	t.Helper()
 	for i, line := range all {
@@ -70,7 +70,7 @@ func at(t *testing.T, all []string, prefix string, n int) int {
 
 const broken = "!broken by the explorer"
 
-// Each kind of fault is what its name says.
+// Each kind of fault does what its name says.
 func TestFaults(t *testing.T) {
 	hello, tools, gates := named(t, "hello"), named(t, "tool-round-trip"), named(t, "gate-timeout")
 	cases := []struct {
@@ -78,7 +78,7 @@ func TestFaults(t *testing.T) {
 		kind    string
 		at      string
 		n       int
-		// want are the crossings from that one on.
+		// want are the lines of the crossings from the fault on.
 		want []string
 	}{
 		{hello, "cancel", "call executor", 1, []string{"cancel outside !context canceled", "dispatchEnd aborted", "return ok"}},
@@ -112,7 +112,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// kept is a storage of messages that a check can look into.
+// kept is a storage of messages that a check can read.
 type kept struct {
 	adk.Collection[*adk.Message]
 	log []string
@@ -131,7 +131,7 @@ func keeping(name string, build func(c *adk.Config)) turn.Subject {
 	})
 }
 
-// A storage fault before the write has not written, and one after it has.
+// A storage fault before the write leaves the record unwritten; a fault after the write does not.
 func TestStorageFaults(t *testing.T) {
 	s := keeping("one store", func(*adk.Config) {})
 	undisturbed := linesOf(t, s, "undisturbed")
@@ -149,7 +149,7 @@ func TestStorageFaults(t *testing.T) {
 	}
 }
 
-// written is a storage of messages that keeps what it was asked to do.
+// written is a storage of messages that records the operations it was asked for.
 type written struct {
 	adk.Collection[*adk.Message]
 	log []string
@@ -170,8 +170,8 @@ func (w *written) Delete(ctx context.Context, scope adk.Scope, key string) error
 	return w.Collection.Delete(ctx, scope, key)
 }
 
-// Each of the writing obligations is made to fail when it has written, a delete too:
-// what is asked again then is asked for nothing.
+// Each writing operation, delete too, is made to fail after it has written. What the code then asks
+// for again is already done.
 func TestEveryWriteFailsAfterIt(t *testing.T) {
 	s := subject("writes", func(c *adk.Config) adk.RawTurn {
 		c.Storage.Messages = &written{Collection: c.Storage.Messages}
@@ -196,7 +196,7 @@ func TestEveryWriteFailsAfterIt(t *testing.T) {
 			assert.Empty(t, result.Violations)
 		}
 	}
-	var lock sync.Mutex // checks are called from several goroutines at once
+	var lock sync.Mutex // checks run on several goroutines concurrently
 	tried := map[string]int{}
 	explored(t, checked(s, func(r turn.Run) error {
 		lock.Lock()
@@ -207,8 +207,8 @@ func TestEveryWriteFailsAfterIt(t *testing.T) {
 	assert.Len(t, tried, 4, "the undisturbed run, and one for each write")
 }
 
-// A tool that is late does not hear that its context has ended, as one that looks at
-// it too seldom: it runs to its end.
+// A late tool does not see the end of its context, like a tool that looks at it too seldom: it runs to
+// its end.
 func TestLateToolIsDeaf(t *testing.T) {
 	s := subject("deaf", func(c *adk.Config) adk.RawTurn {
 		tool := fakes.NewTool("look", "Looks.").Tool().WithHandler(func(ctx context.Context, _ *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
@@ -223,8 +223,8 @@ func TestLateToolIsDeaf(t *testing.T) {
 	assert.Equal(t, []string{"cancel outside !context canceled", "return ok"}, got[number:number+2])
 }
 
-// Code that is broken off runs its deferred functions and nothing else, and code
-// that asks from a goroutine of its own is left alone.
+// Code that is broken off runs its deferred functions and nothing else. Code that asks from a
+// goroutine of its own is not broken off.
 func TestBrokenOffCode(t *testing.T) {
 	var deferred, behind int
 	s := executing("deferring", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -254,8 +254,8 @@ func TestBrokenOffCode(t *testing.T) {
 	assert.Equal(t, undisturbed, linesOf(t, own, fmt.Sprintf("panic@%d", number)))
 }
 
-// A middleware that swallows an abort and stores behind it is found, with the least
-// that it takes.
+// A middleware that swallows an abort and then stores something is found, with the simplest
+// schedule that shows it.
 func TestSwallowedAbort(t *testing.T) {
 	s := subject("swallows", func(c *adk.Config) adk.RawTurn {
 		c.TurnInput = []adk.TurnMiddleware{{Name: "archive", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
@@ -284,7 +284,7 @@ func TestSwallowedAbort(t *testing.T) {
 	assert.Contains(t, result.String(), "cancel-after@")
 }
 
-// A storage that is asked again when it had written all the same is found.
+// Code that writes again after a storage operation that failed although it had written is found.
 func TestWrittenTwice(t *testing.T) {
 	s := keeping("retries", func(c *adk.Config) {
 		c.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -312,10 +312,10 @@ func TestWrittenTwice(t *testing.T) {
 	assert.Equal(t, 2, result.Violations[0].Schedules, "a panic behind the write is a write, too")
 }
 
-// A goroutine that nobody waits for is found, with the schedule that leaves it.
+// A goroutine that nobody waits for is found, with the schedule that leaves it behind.
 func TestGoroutineLeftBehind(t *testing.T) {
 	thorough.Long(t)
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
 	s := executing("leaks", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -335,7 +335,7 @@ func TestGoroutineLeftBehind(t *testing.T) {
 	assert.Len(t, again.Violations, 1)
 }
 
-// User code that is another every time is found.
+// User code that does something different in every run is found.
 func TestNotTheSameTwice(t *testing.T) {
 	runs := 0
 	result := explored(t, executing("fickle", func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -348,8 +348,8 @@ func TestNotTheSameTwice(t *testing.T) {
 	assert.Equal(t, "undisturbed", result.Violations[0].Schedule.String())
 }
 
-// DET-2: whatever differs between two runs is found where it first does, also where
-// nothing that follows shows it.
+// DET-2: a difference between two runs is reported where it first occurs, even if nothing that
+// follows shows it.
 func TestNotTheSameTwiceWhereItDiffers(t *testing.T) {
 	for name, c := range map[string]struct {
 		first string
@@ -367,7 +367,7 @@ func TestNotTheSameTwiceWhereItDiffers(t *testing.T) {
 			return dc.Messages().Store(ctx, m)
 		}},
 		"less": {"now", func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers, n int) error {
-			if n%2 == 0 { // the first run of the two: one before them counts the crossings
+			if n%2 == 0 { // the first run of each pair: the run before all pairs counts the crossings
 				dc.Now()
 			}
 			return nil

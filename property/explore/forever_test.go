@@ -20,7 +20,7 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// asksUntil asks, as often as it likes at most, until it is told that it is done.
+// asksUntil returns a subject that asks until the answer says that it is done, or at most most times.
 func asksUntil(most int, ask func(ctx context.Context, n int) (string, error)) turn.Subject {
 	return executing("asks until it is done", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		for n := range most {
@@ -36,7 +36,7 @@ func asksUntil(most int, ask func(ctx context.Context, n int) (string, error)) t
 	})
 }
 
-// told is what is answered until it is done.
+// told is the n-th answer: "done" for n = 3, and another text for any other n.
 func told(n int) string {
 	if n == 3 {
 		return "done"
@@ -44,9 +44,9 @@ func told(n int) string {
 	return fmt.Sprint("more ", n)
 }
 
-// Who asks on until something else is answered has a bound, whatever the form of what is asked: a
-// model, or the state of a job. A page is another one than the next, and a world that answers all
-// pages alike is none that there is.
+// Code that asks until the answer changes needs a bound, whatever it asks for: a model's answer or the
+// state of a job. Asking for the next page is a different request each time, and a world that answers all
+// pages alike does not exist, so that is not accused.
 func TestWhoAsksForEver(t *testing.T) {
 	overHTTP := func(method string, url func(n int) string) func(ctx context.Context, n int) (string, error) {
 		return func(ctx context.Context, n int) (string, error) {
@@ -96,7 +96,7 @@ func TestWhoAsksForEver(t *testing.T) {
 	}
 }
 
-// Who is answered well, and with nothing, is answered with nothing of the shape that it was.
+// The explorer replaces good answers by empty ones of the same shape.
 func TestAnswersOfNothing(t *testing.T) {
 	answers := []json.RawMessage{json.RawMessage(`{"city":"Oslo"}`), json.RawMessage(`["Oslo"]`), json.RawMessage(`{}`), json.RawMessage(`"Oslo"`)}
 	s := checked(executing("asks", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -121,15 +121,15 @@ func TestAnswersOfNothing(t *testing.T) {
 	assert.Equal(t, 1, once.Schedules, "nobody is asked again")
 }
 
-// errUnavailable and errNothing are what a client has of its own, such as a status of gRPC.
+// errUnavailable and errNothing are errors of a client's own, like the status codes of gRPC.
 var (
 	errUnavailable = errors.New("unavailable")
 	errNothing     = errors.New("nil")
 )
 
-// Outside HTTP a client has errors of its own, which code tells apart: one that tries again for ever where
-// nobody is there, and takes what is missing for a failure, is found where the subject says them. Of an
-// answer in pieces those before it have come.
+// Clients other than HTTP have their own errors, which code distinguishes. If the subject lists them, code that
+// retries for ever when the service is unavailable, or that takes a missing object for a failure, is found. If an
+// answer comes in pieces, the pieces before the error have arrived.
 func TestErrorsOfClients(t *testing.T) {
 	asks := func(most int) turn.Subject {
 		return executing("asks on", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {

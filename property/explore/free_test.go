@@ -15,8 +15,8 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// In a free run strands are on their way at the same time, which the race detector needs,
-// and nobody waits for time to pass; it is not judged, nor one of the schedules.
+// In a free run the strands run concurrently, as the race detector needs, and nothing waits for time to
+// pass. A free run is not judged, and does not count as a schedule.
 func TestFreeStrands(t *testing.T) {
 	var mu sync.Mutex
 	together, runs := 0, 0
@@ -32,7 +32,7 @@ func TestFreeStrands(t *testing.T) {
 					return err
 				}
 				under.Add(1)
-				for range 1000 { // where one strand runs at a time, the other cannot come
+				for range 1000 { // if one strand ran at a time, the other could not come
 					dc.Now()
 					if under.Load() == 2 {
 						mu.Lock()
@@ -63,13 +63,13 @@ func TestFreeStrands(t *testing.T) {
 	assert.Positive(t, together)
 }
 
-// A turn of one strand has nothing to be free of.
+// A turn with one strand needs no free run.
 func TestNothingToBeFree(t *testing.T) {
 	one := executing("one", func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() })
 	assert.Zero(t, explored(t, one, explore.Options{Free: 5}).Free)
 }
 
-// A free run is over when all is told that time has brought: the next one has its observer.
+// A free run ends only when all events of its timers have been reported; the next run has its own observer.
 func TestFreeRunsEndWithTheirTimers(t *testing.T) {
 	s := executing("sleepers", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		var strands []*adk.Strand

@@ -17,8 +17,8 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// remembering is a subject that begins with a conversation, and tells what it was given
-// of it.
+// remembering returns a subject that begins with a conversation of size messages and passes the messages it
+// was given to run.
 func remembering(name string, size int, run func(given []*adk.Message) error) turn.Subject {
 	return turn.Subject{Name: name, Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
 		var all []adk.Record
@@ -46,8 +46,8 @@ func remembering(name string, size int, run func(given []*adk.Message) error) tu
 	}}
 }
 
-// What is right for five messages may be wrong for six, and no fault shows it: a turn is
-// run with other conversations too, and the schedule says with which.
+// Code that is right for five messages may be wrong for six, and no fault shows that. So a turn also
+// runs with other conversations, and the schedule says which one.
 func TestOtherConversations(t *testing.T) {
 	s := remembering("five", 5, func(given []*adk.Message) error {
 		if len(given) > 5 {
@@ -77,8 +77,8 @@ func TestOtherConversations(t *testing.T) {
 	assert.Equal(t, 2, both.Bound)
 }
 
-// The conversations that a turn is given are those that its storage has, with more
-// before them or before the newest, or the newest alone; each begins as it may, in turns.
+// The other conversations are those of the storage, with more messages at the beginning or before the
+// newest, or the newest alone. Each begins with a role that may begin one, and the roles take turns.
 func TestConversationsGiven(t *testing.T) {
 	given := map[string]bool{}
 	s := remembering("given", 3, func(all []*adk.Message) error {
@@ -102,8 +102,8 @@ func TestConversationsGiven(t *testing.T) {
 	assert.Len(t, given, 15)
 }
 
-// A message that is not the storage's can be deleted like one that is, and the storage
-// never hears of it.
+// A message that the explorer added can be deleted like one of the storage, but the storage is never
+// asked to delete it.
 func TestOtherConversationsAreKeptApart(t *testing.T) {
 	s := remembering("deletes", 2, nil)
 	build := s.Build
@@ -136,7 +136,7 @@ func TestOtherConversationsAreKeptApart(t *testing.T) {
 	assert.Equal(t, 27, result.Table.Inputs)
 }
 
-// A schedule with a conversation that cannot be is refused, with why.
+// A schedule with an impossible conversation is refused with the reason.
 func TestOtherConversationsRefused(t *testing.T) {
 	nothing := executing("nothing", func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() })
 	_, err := explore.RunSchedule(t.Context(), nothing, turn.MustSchedule("older@3"), explore.Options{})
@@ -148,8 +148,8 @@ func TestOtherConversationsRefused(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// Among the texts of the other conversations there is one, for each number of bytes, that
-// is cut within a letter.
+// For each number of bytes, the other conversations contain a text that would be cut within a letter
+// at that length.
 func TestConversationsHaveLettersOfManyBytes(t *testing.T) {
 	for _, cut := range []int{1, 3, 10, 64, 100, 255} {
 		s := remembering("cuts", 1, func(given []*adk.Message) error {
@@ -165,8 +165,8 @@ func TestConversationsHaveLettersOfManyBytes(t *testing.T) {
 	}
 }
 
-// A system prompt may have in it what whoever puts prompts together takes for a form. Who
-// shortens what it finds, and reproduces it, is told by its schedule.
+// A system prompt may contain text that code takes for a template. When a violation with such a prompt
+// is shortened and reproduced, its schedule says so.
 func TestOddPrompts(t *testing.T) {
 	said := map[string]bool{}
 	s := remembering("prompts", 0, nil)

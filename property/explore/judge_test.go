@@ -15,8 +15,8 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// What the caller of a run alone sees, no turn of a sound engine shows; so a run in
-// which it is so is made by hand.
+// A sound engine never shows the faults that only the caller of Run can see, so this test makes the
+// runs that have them by hand.
 func TestJudgeSaysWhatTheCallerSees(t *testing.T) {
 	for _, c := range []struct {
 		run        *attempt
@@ -35,8 +35,8 @@ func TestJudgeSaysWhatTheCallerSees(t *testing.T) {
 	assert.Empty(t, (&attempt{faults: []planned{{Fault: turn.Fault{Kind: turn.Cancel, At: 7}, fired: true}}}).violations())
 }
 
-// RUN-5: a run that never comes to its end violates that it does, and nothing else
-// can be said of it.
+// RUN-5: a run that never ends has one violation, which says so; nothing else can be said about such
+// a run.
 func TestJudgeOfARunThatHangs(t *testing.T) {
 	judged := (&exploring{}).judge(&attempt{crossings: make([]adk.Crossing, 4)}, candidate{}, &stall{kind: deadlocked, length: 4})
 	require.Len(t, judged.violations, 1)
@@ -44,8 +44,8 @@ func TestJudgeOfARunThatHangs(t *testing.T) {
 	assert.Equal(t, 5, judged.violations[0].Crossing)
 }
 
-// RUN-6: user code that is called behind turnEnd is found in every run, and not only
-// where further faults are looked for.
+// RUN-6: user code that is called after turnEnd is found in every run, and not only in runs that
+// collect crossings for further faults.
 func TestUserCodeBehindTheEnd(t *testing.T) {
 	for _, collect := range []bool{true, false} {
 		a := &attempt{collect: collect}
@@ -58,9 +58,9 @@ func TestUserCodeBehindTheEnd(t *testing.T) {
 	}
 }
 
-// GAT-2: a gate that takes the explorer's settlement when its waiter has woken was
-// settled twice, or late. No gate of a sound engine does, so it is one here that
-// nobody has settled yet.
+// GAT-2: if a gate accepts the explorer's settlement after its waiter has woken, it was settled twice,
+// or too late. No gate of a sound engine accepts it, so this test uses a gate that nobody has settled
+// yet.
 func TestSettlementsThatAreTakenAreFound(t *testing.T) {
 	for _, kind := range []turn.FaultKind{turn.GateTwice, turn.GateLate} {
 		a := &attempt{faults: []planned{{Fault: turn.Fault{Kind: kind, At: 1}}}}
@@ -81,8 +81,8 @@ func TestSettlementsThatAreTakenAreFound(t *testing.T) {
 	}
 }
 
-// DET-2: a second run that ends before the first has done is another run, and so is
-// one that does not end at all.
+// DET-2: a second run that ends earlier than the first differs from it, and so does one that does
+// not end at all.
 func TestSameAgainWhereTheSecondRunIsShorter(t *testing.T) {
 	first := []adk.Crossing{{Kind: adk.KindCall}, {Kind: adk.KindTurnStart}, {Kind: adk.KindTurnEnd}}
 	second := func(n int) *attempt { return &attempt{crossings: first[:n]} }
@@ -97,8 +97,8 @@ func TestSameAgainWhereTheSecondRunIsShorter(t *testing.T) {
 	assert.Equal(t, 1, found[0].Crossing)
 }
 
-// Whom a check has seen is not what is wrong: names, and lists of them, are data, and the
-// other words say what it is.
+// Names, and lists of names, in what a check says are data that it has seen: texts that differ only in
+// them are about the same bug. The other words say what is wrong.
 func TestChecksOfOneBug(t *testing.T) {
 	for _, c := range []struct {
 		one, other string
@@ -115,7 +115,7 @@ func TestChecksOfOneBug(t *testing.T) {
 	}
 }
 
-// Code that hands on to each of its tools what is wrong is wrong once, and the tools are named.
+// Code that hands the same mistake on to several tools is one entry, which names the tools.
 func TestOneEntryForAllTools(t *testing.T) {
 	breach := func(tool string, code ...string) Breach {
 		return Breach{Violation: property.Violation{Invariant: "a tool is given what the model wanted", Seam: "tool/" + tool + "#0",
@@ -131,7 +131,7 @@ func TestOneEntryForAllTools(t *testing.T) {
 	}
 }
 
-// An entry that stands for several counts the schedules of them all, each once.
+// An entry that stands for several counts the schedules of all of them, each schedule once.
 func TestOneEntryCountsAllItsSchedules(t *testing.T) {
 	breach := func(code string, numbers ...int) Breach {
 		b := Breach{Violation: property.Violation{Invariant: "what writes is done once", Text: "it ran 2 times"}, Code: []string{code}}

@@ -14,8 +14,8 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// came are the texts that were logged in the runs of an exploration in which something
-// went wrong, each with a schedule that has it.
+// came explores s with these faults. It returns the texts that runs with a fault logged, each with a
+// schedule that leads to it.
 func came(t *testing.T, s turn.Subject, kinds ...turn.FaultKind) map[string]string {
 	t.Helper()
 	said := map[string]string{}
@@ -39,7 +39,7 @@ func keysOf(m map[string]string) (keys []string) {
 	return keys
 }
 
-// outcomes notes what came of each of several attempts.
+// outcomes notes whether each of several attempts failed (x) or succeeded (.).
 type outcomes string
 
 func (o *outcomes) note(err error) {
@@ -50,8 +50,8 @@ func (o *outcomes) note(err error) {
 	}
 }
 
-// What an agent tries five times fails once, twice, three and four times, and each time:
-// at three it is another one than at four.
+// An operation that an agent tries five times fails once, twice, three times, four times, and every time,
+// because an agent that tries three times behaves differently after three failures than after two.
 func TestFailuresLastAsLongAsItMatters(t *testing.T) {
 	five := func(try func(ctx context.Context, dc *adk.DispatchContext) error) turn.Subject {
 		return executing("five times", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -84,8 +84,8 @@ func TestFailuresLastAsLongAsItMatters(t *testing.T) {
 	assert.Regexp(t, `^ask-timeout@\d+\*all$`, again["xxxxx"])
 }
 
-// What is tried three times each fails twice each: who counts the attempts of all together
-// gives up too early.
+// If three operations are tried three times each, each fails twice: an agent that counts the attempts of
+// all operations together gives up too early.
 func TestFailuresOfEach(t *testing.T) {
 	look, err := adk.NewTool(adk.ToolInit{Name: "look", Description: "Looks.", InputSchema: json.RawMessage(`{"type":"object"}`),
 		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
@@ -102,7 +102,7 @@ func TestFailuresOfEach(t *testing.T) {
 		}},
 		turn.Flaky: {turn.Down, func(ctx context.Context, dc *adk.DispatchContext, what string) error {
 			if what == "c" {
-				_, err := dc.Execute(ctx, look, map[string]any{}) // is no storage
+				_, err := dc.Execute(ctx, look, map[string]any{}) // not the storage
 				return err
 			}
 			return dc.Memories().Mutate(ctx, noted(what, "x"))
@@ -126,9 +126,9 @@ func TestFailuresOfEach(t *testing.T) {
 	}
 }
 
-// A tool is down for one of those whom the agent works for, also one that was never
-// registered; and so is somebody who is asked, and a storage, by what stands before a
-// separator in a key.
+// A tool can fail for just one customer of those that the agent works for, even if the tool was never
+// registered. A service that is asked can too, and so can a storage, for keys with the same text before
+// a separator.
 func TestDownForOne(t *testing.T) {
 	charge, err := adk.NewTool(adk.ToolInit{Name: "charge", Description: "Charges.", InputSchema: json.RawMessage(`{"type":"object"}`),
 		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
@@ -174,7 +174,7 @@ func TestDownForOne(t *testing.T) {
 	}
 }
 
-// A schedule that names a member that there is not cannot happen, and says so.
+// A schedule that names a member that does not exist cannot happen, and the error says so.
 func TestDownForNobody(t *testing.T) {
 	s := executing("notes", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		var said outcomes

@@ -24,14 +24,14 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// asks is a model that does something of the world's and acks.
+// asks returns a model that makes the ask, and then acks.
 func asks(ask func(ctx context.Context) error) func(context.Context, *adk.DispatchContext, *adk.Helpers) error {
 	return func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		return errors.Join(ask(ctx), dc.Ack())
 	}
 }
 
-// get asks a server; what is done with the answer's body is up to read.
+// get sends a GET to url and passes the body of the answer to read.
 func get(client *http.Client, url string, read func(io.ReadCloser) error) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		request, err := http.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodGet, url, nil)
@@ -51,12 +51,12 @@ func readAll(body io.ReadCloser) error {
 	return errors.Join(err, body.Close())
 }
 
-// Connections that are kept alive belong to a pool, of a client that the program
-// keeps and of one that a run makes. A response that nobody reads keeps its
-// connection, and is named.
+// Connections that are kept alive belong to the pool of a client, whether the program keeps the client or
+// a run makes it, and are not reported. A response body that nobody reads keeps its connection, and
+// the violation names it.
 func TestConnectionsKeptAlive(t *testing.T) {
 	thorough.Long(t)
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write(make([]byte, 1<<20))
 	}))
@@ -73,7 +73,7 @@ func TestConnectionsKeptAlive(t *testing.T) {
 	assert.Empty(t, result.Violations, result)
 
 	forgets := func(body io.ReadCloser) error {
-		t.Cleanup(func() { _ = body.Close() }) // every look of the tests behind it would see who reads it
+		t.Cleanup(func() { _ = body.Close() }) // closed only at the end: until then each goroutine dump shows the leak
 		return nil
 	}
 	result = explored(t, executing("forgets", asks(get(server.Client(), server.URL, forgets))), explore.Options{Workers: 1})
@@ -83,13 +83,13 @@ func TestConnectionsKeptAlive(t *testing.T) {
 		result.Violations[0].Text)
 }
 
-// Which schedule leaves a goroutine behind is looked for by running them again, and no longer
-// than there is time: what was not found is said.
+// To find which schedule leaves a goroutine behind, the explorer runs schedules again, but only while the
+// budget lasts. If it does not find the schedule, the report says so.
 func TestNobodyIsLookedForBehindTheBudget(t *testing.T) {
 	const budget, asks = time.Minute, 40
 	release := make(chan struct{})
 	t.Cleanup(func() { close(release) })
-	left, since := false, 0 // runs since one has left a goroutine
+	left, since := false, 0 // since: the runs since one left a goroutine
 	s := executing("leaves a goroutine behind a failure", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		for n := range asks {
 			_, err := adk.Ask(ctx, "bank", n, func(context.Context, int) (string, error) { return "paid", nil }, adk.AskOptions{})
@@ -110,7 +110,7 @@ func TestNobodyIsLookedForBehindTheBudget(t *testing.T) {
 		}
 		return build(cancel)
 	}
-	const until = 10 // runs again, of the forty that come before the one that leaves it
+	const until = 10 // the number of repeated runs, out of forty before the one that leaves the goroutine
 	begun := time.Now()
 	result := explored(t, s, explore.Options{Workers: 1, Faults: []turn.FaultKind{turn.AskRefused}, UsualInput: true, Budget: budget, Now: func() time.Time {
 		if since >= until {
@@ -123,12 +123,12 @@ func TestNobodyIsLookedForBehindTheBudget(t *testing.T) {
 	assert.Contains(t, strings.Join(result.NotCovered, "\n"), "which schedule leaves goroutines behind, as one of those tried does: the budget of 1m0s was used up")
 }
 
-// A client with a timeout that is broken off by the explorer leaves who waits for that: the
-// standard library's, and nothing that user code could end. A body that nobody closes leaves
-// the same, and is found.
+// If the explorer breaks off a client with a timeout, a goroutine of the standard library still waits for
+// the timeout. User code cannot end it, so it is not reported. A body that nobody closes leaves the same
+// goroutine, and is reported.
 func TestClientsWithATimeout(t *testing.T) {
 	thorough.Long(t)
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	timing := func(read func(io.ReadCloser) error) turn.Subject {
 		return executing("timing", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 			client := &http.Client{Timeout: time.Hour, Transport: adkhttp.NewTransport(okay{})}
@@ -154,15 +154,15 @@ func TestClientsWithATimeout(t *testing.T) {
 	assert.NotEmpty(t, says(result, "http.setRequestCancel at net/http/client.go:"), result)
 }
 
-// okay answers everything with a text.
+// okay is a transport that answers every request with the same text.
 type okay struct{}
 
 func (okay) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("rain")), ContentLength: 4}, nil
 }
 
-// What a run needs is opened and closed for each: once, when it is over, also where
-// it ends its goroutine.
+// Open and Close are called once for each run. Close is called when the run is over, even if the run
+// ends its goroutine with runtime.Goexit.
 func TestOpenedAndClosed(t *testing.T) {
 	var opened, closed, open atomic.Int64
 	s := turn.Subject{Name: "opens", Open: func(context.CancelCauseFunc) turn.Instance {
@@ -197,7 +197,7 @@ func TestOpenedAndClosed(t *testing.T) {
 	assert.ErrorContains(t, err, "opens has a Build and an Open")
 }
 
-// What Build starts may stay; a pool that a run opens late is a pool all the same.
+// Goroutines that Build starts may stay. A database pool that a run opens late may stay as well.
 func TestPoolsOfDatabases(t *testing.T) {
 	var pool atomic.Pointer[sql.DB]
 	late := func(ctx context.Context) error {
@@ -232,10 +232,10 @@ func TestPoolsOfDatabases(t *testing.T) {
 	assert.Empty(t, result.Violations, result)
 }
 
-// What a driver keeps for a connection can be named as what may stay.
+// Goroutines that a driver keeps for its connections can be listed as background, and may stay then.
 func TestGoroutinesOfTheBackground(t *testing.T) {
 	thorough.Long(t)
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
 	s := executing("watched", asks(func(context.Context) error {
@@ -249,7 +249,7 @@ func TestGoroutinesOfTheBackground(t *testing.T) {
 
 func watch(done chan struct{}) { <-done }
 
-// memory is a driver of a database that answers nothing but that it is there.
+// memory is a database driver that only answers pings.
 type memory struct{}
 
 func (memory) Connect(context.Context) (driver.Conn, error) { return memory{}, nil }
@@ -258,7 +258,7 @@ func (memory) Prepare(string) (driver.Stmt, error)          { return nil, errors
 func (memory) Close() error                                 { return nil }
 func (memory) Begin() (driver.Tx, error)                    { return nil, errors.ErrUnsupported }
 
-// books is a driver of a database that takes everything.
+// books is a database driver that accepts everything.
 type books struct{ memory }
 
 func (books) Connect(context.Context) (driver.Conn, error) { return books{}, nil }
@@ -272,11 +272,11 @@ func (books) Query([]driver.Value) (driver.Rows, error)    { return books{}, nil
 func (books) Columns() []string                            { return []string{"a"} }
 func (books) Next([]driver.Value) error                    { return nil }
 
-// Rows that nobody closes and a transaction that nobody rolls back are found, though they end with the
-// context of the turn, and whoever ends them is accused of nothing.
+// Rows that nobody closes, and a transaction that nobody rolls back, are found even though they end with the
+// context of the turn. Code that does close them is not accused.
 func TestTransactionsAndRowsThatTheContextEnds(t *testing.T) {
 	thorough.Long(t)
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	keeps := func(work func(ctx, seam context.Context, db *sql.DB) error) turn.Subject {
 		return turn.Subject{Name: "keeps books", Open: func(context.CancelCauseFunc) turn.Instance {
 			db := sql.OpenDB(books{})
@@ -328,11 +328,11 @@ func TestTransactionsAndRowsThatTheContextEnds(t *testing.T) {
 	assert.Contains(t, found[0].Where[0], `"fault point within"`)
 }
 
-// A transaction that a run has left open for good is that run's: those that follow on the same worker, and
-// leave nothing, are accused of nothing, and do not wait for it.
+// A transaction that a run leaves open for ever is counted against that run. Later runs on the same worker that
+// leave nothing open are not accused, and do not wait for it.
 func TestTransactionsThatEarlierRunsHaveLeftOpen(t *testing.T) {
 	thorough.Long(t)
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	s := turn.Subject{Name: "keeps books", Open: func(context.CancelCauseFunc) turn.Instance {
 		db := sql.OpenDB(books{})
 		run := asks(func(seam context.Context) error {

@@ -17,8 +17,8 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// asksTwo asks for two things at once, from goroutines of its own that wait for each other
-// now and then, so that either comes first.
+// asksTwo asks for two things concurrently, from goroutines of its own. One waits for the other, and first
+// says which of the two.
 func asksTwo(ctx context.Context, first bool) error {
 	var group sync.WaitGroup
 	errs := make([]error, 2)
@@ -38,8 +38,8 @@ func asksTwo(ctx context.Context, first bool) error {
 	return errors.Join(errs...)
 }
 
-// Goroutines of an agent's own that ask are legal, and their order is the system's: that a
-// run is another one because of them is said of what was not covered, once. One that is another one of itself is
+// An agent's own goroutines may ask, and the system decides their order. If a run differs because of that
+// order, the report says once that the orders are not covered. Code that differs for another reason is
 // accused.
 func TestOwnGoroutinesAreNoUnsteadiness(t *testing.T) {
 	var mu sync.Mutex
@@ -81,8 +81,8 @@ func TestOwnGoroutinesAreNoUnsteadiness(t *testing.T) {
 	assert.NotEmpty(t, explored(t, unsteady, explore.Options{Workers: 1}).Violations)
 }
 
-// That code asks from goroutines of its own is said once, of what was not covered, with what to do: the
-// advice on it comes in one run and not in another. A hint that they may be the cause of says so.
+// If code asks from goroutines of its own, the report says so once, under what is not covered, with what to do:
+// the advice on plain goroutines would come in one run and not in another. A hint they may cause says so.
 func TestOwnGoroutinesAreNotCoveredAndNoHint(t *testing.T) {
 	s := executing("asks at once where it has to", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		_, missing := adk.Ask(ctx, "stock", "tea", func(context.Context, string) (string, error) { return "there", nil })
@@ -120,14 +120,14 @@ func TestOwnGoroutinesAreNotCoveredAndNoHint(t *testing.T) {
 	assert.Contains(t, strings.Join(result.NotCovered, " "), "loose_test.go:")
 }
 
-// askingInTurns asks two at once, and takes what comes first. In a few runs the other one comes late: when
-// the call whose handle it has is over, or, if again, with the same question.
+// askingInTurns asks for two things in two goroutines. In a few runs the second ask differs: it comes only after
+// the call whose handle it uses has ended or, if again is set, it repeats the first question.
 func askingInTurns(again bool) turn.Subject {
 	runs := 0
 	return turn.Subject{Name: "two at once", Open: func(context.CancelCauseFunc) turn.Instance {
 		runs++
 		odd := runs%4 == 0
-		if again { // twice, and not for long then
+		if again { // in two runs in a row, and rarely
 			odd = runs%40 == 20 || runs%40 == 21
 		}
 		over := make(chan struct{})
@@ -171,8 +171,8 @@ func askingInTurns(again bool) turn.Subject {
 	}}
 }
 
-// Who asks twice at once and takes what comes first leaves one behind that asks, now and then, when its
-// call is over, with a context that has ended: that is a hint, with the line that asks so late.
+// Code that asks in two goroutines and returns on the first answer sometimes leaves the other to ask after its
+// call has ended, with a context that has ended. That is a hint, with the line that asks so late.
 func TestWhoAsksTooLateFromAGoroutine(t *testing.T) {
 	result := explored(t, askingInTurns(false), explore.Options{Workers: 1, UsualInput: true})
 	assert.Empty(t, result.Violations, result)
@@ -185,8 +185,8 @@ func TestWhoAsksTooLateFromAGoroutine(t *testing.T) {
 	assert.Regexp(t, `late ask: (?s:.*)\n +shows in\s+explore_test\S+askingInTurns`, log.logs[0])
 }
 
-// What was there before a fault came does not come of it: where it comes by chance it is the undisturbed
-// turn's, and a hint.
+// What a run shows before its fault is not caused by the fault. If it happens only in some runs, it is a
+// hint about the undisturbed turn.
 func TestNoFaultIsToBlameForWhatWasBefore(t *testing.T) {
 	result := explored(t, askingInTurns(true), explore.Options{Workers: 1, UsualInput: true, Faults: []turn.FaultKind{turn.Cancel, turn.CancelAfter, turn.Deadline, turn.Panic}})
 	for _, b := range result.Violations {

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// mostAtOnce is how many of the tests that may do so run beside one another: they wait for what
-// hangs, and take no core meanwhile. A test that works does not run beside them: whoever might
-// wait for it is given longer.
+// mostAtOnce is the number of parallel tests that may run at the same time. These tests wait for runs that
+// hang, and take no core meanwhile. A test that computes does not run in parallel with them, so that a
+// test under load gets more time.
 const mostAtOnce = 4
 
 func TestMain(m *testing.M) {
@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == parallel })
-	if !given { // whoever says it by hand is obeyed
+	if !given { // a -parallel flag that was given by hand wins
 		if err := flag.Set(parallel, strconv.Itoa(mostAtOnce)); err != nil {
 			panic(err)
 		}

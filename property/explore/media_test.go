@@ -15,11 +15,11 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// ledger is a body that questions are asked of.
+// ledger is the body that the questions are about.
 const ledger = "ada 4\nbob 2\nada 7\n"
 
-// questioning asks an artifact of the ledger, and logs what it is answered: by its forged
-// tool, and of a body that is too large for a trace.
+// questioning returns a subject that makes an artifact of the ledger, asks it a question through open, and
+// logs the answer.
 func questioning(open func(ctx context.Context, dc *adk.DispatchContext, media *adk.Media) (string, error)) turn.Subject {
 	return executing("asks a ledger", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		result, err := artifact.Text(ctx, adk.Text(ledger))
@@ -35,7 +35,7 @@ func questioning(open func(ctx context.Context, dc *adk.DispatchContext, media *
 	})
 }
 
-// greps asks for lines, through the context or, of a body above the limit, by an ask.
+// greps returns a function that asks the ledger for lines: through the context or, for a body above limit, by an ask.
 func greps(limit int64) func(context.Context, *adk.DispatchContext, *adk.Media) (string, error) {
 	return func(ctx context.Context, dc *adk.DispatchContext, media *adk.Media) (string, error) {
 		spool := artifact.NewMemorySpool()
@@ -51,7 +51,7 @@ func greps(limit int64) func(context.Context, *adk.DispatchContext, *adk.Media) 
 	}
 }
 
-// ART-26: whatever its reader does, a question is answered from the right bytes or fails.
+// ART-26: whatever faults a reader has, a question is answered from the right bytes, or it fails.
 func TestQuestionsToBrokenReaders(t *testing.T) {
 	kinds := []turn.FaultKind{turn.MediaFails, turn.MediaShort, turn.MediaOther}
 	for _, kind := range kinds {
@@ -75,7 +75,7 @@ func TestQuestionsToBrokenReaders(t *testing.T) {
 	}
 }
 
-// ART-26: a body of which a question crosses is not answered from another one, nor with nothing.
+// ART-26: a question recorded as a crossing is never answered from another body, nor with an empty answer.
 func TestQuestionsOfBodiesAreAnsweredOrFail(t *testing.T) {
 	s := checked(questioning(greps(1)), func(r turn.Run) error {
 		for x := range r.Crossings {
@@ -91,7 +91,7 @@ func TestQuestionsOfBodiesAreAnsweredOrFail(t *testing.T) {
 	assert.Greater(t, result.Schedules, 3)
 }
 
-// ART-26: code that believes whatever a reader gives is found out, by what its mark says.
+// ART-26: code that believes everything a reader returns is found, by what the mark in the text says.
 func TestBelieversAreFound(t *testing.T) {
 	s := questioning(func(ctx context.Context, dc *adk.DispatchContext, media *adk.Media) (string, error) {
 		data, err := dc.OpenMedia(ctx, media)

@@ -20,12 +20,12 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// network is the body of a stream of events of which some have come before the client
-// notices the end of its context: those can still be read.
+// network is the body of an event stream. Some of its events have arrived before the client notices that
+// its context has ended, and can still be read.
 type network struct {
 	ctx    context.Context
 	events []string
-	behind int // how many
+	behind int // how many events can still be read after the end of the context
 }
 
 func (n *network) Read(p []byte) (int, error) {
@@ -44,8 +44,8 @@ func (n *network) Read(p []byte) (int, error) {
 
 func (n *network) Close() error { return nil }
 
-// listening is a subject whose model says what it hears over HTTP, event by event. answer
-// is what comes of its n-th request.
+// listening returns a subject whose model logs, event by event, what it reads over HTTP. answer returns
+// the body for its n-th request.
 func listening(name string, answer func(ctx context.Context, n int) *network) turn.Subject {
 	var requests atomic.Int64
 	client := &http.Client{Transport: adkhttp.NewTransport(roundTrip(func(r *http.Request) (*http.Response, error) {
@@ -79,8 +79,8 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// DET-2: how much of an answer had come when its reader was cancelled is the network's
-// choice, and no run differs by it; what the answer says is another matter.
+// DET-2: how much of an answer had arrived when its reader was cancelled is up to the network, and two
+// runs do not count as different because of it. They do if the answers have different contents.
 func TestWhatCameBehindACancelIsTheNetworks(t *testing.T) {
 	events := []string{"data: 1\n\n", "data: 2\n\n", "data: 3\n\n", "data: 4\n\n"}
 	options := explore.Options{Workers: 1, Faults: []turn.FaultKind{turn.Cancel, turn.CancelAfter, turn.Deadline}}
@@ -94,8 +94,8 @@ func TestWhatCameBehindACancelIsTheNetworks(t *testing.T) {
 	assert.Equal(t, "a run is the same every time", result.Violations[0].Invariant)
 }
 
-// DET-2: the port of a server that each run makes is the system's, also where the user is told of it, and
-// it is kept and logged: what a client answers has the address in it.
+// DET-2: if each run makes a server of its own, the system chooses its port. This makes no difference, even if
+// the port is told to the user, stored and logged; for example because a client's error names the address.
 func TestTheAddressOfAServerIsToldAndKept(t *testing.T) {
 	result := explored(t, turn.Subject{Name: "tells", Open: func(context.CancelCauseFunc) turn.Instance {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "sun") }))

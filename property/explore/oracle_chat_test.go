@@ -18,8 +18,8 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// talking is an agent of package chat that is asked for something, calls a tool, and says that it
-// is done. The tool writes, which the package logs at each turn's end, and makes a media of its result.
+// talking returns an agent of package chat that is asked for something, calls a tool, and says that it is done.
+// The tool writes. Package chat logs at the end of each turn, and stores the tool's result as a media.
 func talking(t *testing.T, handle func(ctx context.Context, dc *adk.DispatchContext) (string, error)) turn.Subject {
 	tool := samples.Must(adk.NewTool(adk.ToolInit{Name: "page", Description: "Pages somebody.", InputSchema: json.RawMessage(`{"type":"object"}`), Effect: adk.EffectWrites,
 		Handler: func(ctx context.Context, dc *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
@@ -56,8 +56,8 @@ func talking(t *testing.T, handle func(ctx context.Context, dc *adk.DispatchCont
 	}}
 }
 
-// An agent of package chat, which logs at each turn's end that all went well, tells nobody of
-// what failed by that.
+// Package chat logs at the end of each turn that all went well. This log does not count as a report of
+// a failure.
 func TestWhatChatLogsTellsOfNoFailure(t *testing.T) {
 	thorough.Long(t)
 	for name, c := range map[string]struct {
@@ -97,7 +97,7 @@ func TestWhatChatLogsTellsOfNoFailure(t *testing.T) {
 		result := exploredAll(t, talking(t, c.handle))
 		var broken []string
 		for _, b := range result.Violations {
-			if b.Invariant != "what writes is done once" { // who asks twice without a key
+			if b.Invariant != "what writes is done once" { // the case in which the agent asks twice without a key
 				broken = append(broken, b.Invariant)
 			}
 		}

@@ -14,17 +14,17 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// desk is an agent whose model wants the stock, a refund, what was refunded, and the stock once more.
+// desk is an agent whose model calls four tools: stock, refund, a report of refunds, and stock again.
 type desk struct {
-	keepsFailure bool // as if it were what there is
-	swallows     bool // the failure of a refund
-	logs         bool // where it swallows one
-	queues       bool // a refund that failed, for later
-	posts        bool // a refund that failed, when all is over
-	looks        bool // whether a refund that failed is done
-	drops        bool // what a tool failed of
-	chats        bool // it logs at its end, whatever came of it
-	again        bool // a tool that failed is tried once more
+	keepsFailure bool // caches 0 lamps if asking for the stock failed
+	swallows     bool // hides a failed refund
+	logs         bool // logs the refund that it hides
+	queues       bool // stores a failed refund for later
+	posts        bool // posts a failed refund to an outbox at the end of the turn
+	looks        bool // asks whether a failed refund was made after all
+	drops        bool // drops the errors of tools
+	chats        bool // logs at its end, whatever happened
+	again        bool // calls a failed tool once more
 }
 
 func (d desk) subject(t *testing.T) turn.Subject {
@@ -116,15 +116,15 @@ func (d desk) subject(t *testing.T) turn.Subject {
 	}}
 }
 
-// What a tool swallows, keeps as if it were an answer, or what is dropped of it, is found whatever else
-// the turn says. Who says so, to the reader or in the log, or tries again, is not meant.
+// The oracles find a failure that a tool hides or stores like an answer, and one that the agent drops, whatever
+// else the turn says. They do not accuse code that reports the failure to the user or in the log, or tries again.
 func TestWhatADeskHides(t *testing.T) {
 	const silence, figures, unheard = "nothing fails in silence", "what failed is not told as done", "a tool that failed is heard of"
 	for name, c := range map[string]struct {
 		desk  desk
 		finds string
 		says  string
-		by    int // how many schedules
+		by    int // number of schedules that show it
 	}{
 		"nothing":                                 {desk{}, "", "", 0},
 		"a refund that failed":                    {desk{swallows: true}, silence, "tool/refund gives what it gives when that is done", 4},

@@ -21,8 +21,8 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// finds reports whether exploring a turn of one executor, with a tool, finds what an oracle
-// has against it.
+// finds explores a turn with this executor and one tool, and reports whether the oracle of this name finds
+// a violation.
 func finds(t *testing.T, oracle string, run func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error) bool {
 	t.Helper()
 	note, err := adk.NewTool(adk.ToolInit{Name: "note", Description: "Notes.", InputSchema: json.RawMessage(`{"type":"object"}`),
@@ -48,8 +48,8 @@ func saysAndAcks(ctx context.Context, dc *adk.DispatchContext, text string) erro
 	return dc.Ack()
 }
 
-// A sum without what failed is told as the sum of all, and nothing is told as an answer. Who
-// says so in other words or in the log, or asks again and is answered, is not meant.
+// Telling the user a sum without the part that failed, or telling nothing, is a violation. It is none if the
+// text or the log says that a part is missing, or if asking again succeeds.
 func TestPartTold(t *testing.T) {
 	for name, c := range map[string]struct {
 		tries   int
@@ -94,8 +94,8 @@ func TestPartTold(t *testing.T) {
 	}
 }
 
-// A tool that gives the usual words with other figures, where what it asked failed, tells that some
-// are missing to nobody. Who is answered by another one, says so, or hands the error on is not meant.
+// A tool that, after a failed ask, returns the usual words with other figures hides that some are missing.
+// A tool that asks another service, says that some are missing, or returns the error is not accused.
 func TestToolsThatGiveOtherFigures(t *testing.T) {
 	ask := func(ctx context.Context, of string, page int) (int, error) {
 		return adk.Ask(ctx, of, page, func(context.Context, int) (int, error) { return 10 * page, nil })
@@ -139,7 +139,7 @@ func TestToolsThatGiveOtherFigures(t *testing.T) {
 	}
 }
 
-// Whichever part is missing, and where all of them are, it is one mistake and one entry.
+// A tool that drops failed parts is one mistake and one entry, whichever part is missing, or if all are.
 func TestOneEntryForWhicheverPart(t *testing.T) {
 	tool, err := adk.NewTool(adk.ToolInit{Name: "news", Description: "Reads.", Effect: adk.EffectReads, InputSchema: json.RawMessage(`{"type":"object"}`),
 		Handler: func(ctx context.Context, _ *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
@@ -160,9 +160,9 @@ func TestOneEntryForWhicheverPart(t *testing.T) {
 	assert.Len(t, breaches(result.Violations, "what failed is not told as done"), 1, result)
 }
 
-// What is left of a sub-agent that failed is no answer like others. Who fails of it, says so in
-// other words or in the log, or has another one succeed is not meant; and neither is who
-// answers without it as with it.
+// Telling what is left of a failed sub-agent like a full answer is a violation. The agent is not accused if
+// it fails too, if its text or a log says so, or if another sub-agent succeeds. Neither is an agent that
+// gives the same answer without the sub-agent.
 func TestSubAgentThatFailed(t *testing.T) {
 	for name, c := range map[string]struct {
 		tries   int
@@ -209,8 +209,8 @@ func TestSubAgentThatFailed(t *testing.T) {
 	}
 }
 
-// A tool that gives nothing where what it asked for failed gives it as what there is. One that
-// says so, or fails, is not meant.
+// A tool that returns nothing after a failed ask presents the failure as if nothing existed. A tool that
+// says that it failed, or returns the error, is not accused.
 func TestToolThatGivesNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		gives   func(error) (string, error)
@@ -245,8 +245,8 @@ func TestToolThatGivesNothing(t *testing.T) {
 	}
 }
 
-// GAT-2: a gate that was settled with a no, and what is written all the same. Who writes
-// nothing, or something else, has heard it.
+// GAT-2: an agent that writes although its gate was settled with a no is accused. An agent that only reads,
+// or that mentions the no in its answer, is not.
 func TestNoUnheeded(t *testing.T) {
 	for name, c := range map[string]struct {
 		effect        adk.Effect
@@ -280,8 +280,8 @@ func TestNoUnheeded(t *testing.T) {
 	}
 }
 
-// A model may want two tools at once, and asks that come without HTTP are its answers too:
-// who runs one of both drops a call, and who answers both with one run does not.
+// A model may call two tools at once, and its answer may come through an ask without HTTP. An agent that runs
+// only one of them drops a call. An agent that answers both calls with one run does not.
 func TestCallDropped(t *testing.T) {
 	const wants = `{"choices":[{"message":{"tool_calls":[{"id":"c1","function":{"name":"note","arguments":"{}"}}]}}]}`
 	for name, c := range map[string]struct {
@@ -331,8 +331,8 @@ func TestCallDropped(t *testing.T) {
 	}
 }
 
-// What is asked by a context that user code has ended is answered as clients answer it, also
-// behind a fault.
+// An ask with a context that user code has ended fails, as it does with a real client. This also holds
+// after a fault.
 func TestEndedContextsAreRefusedBehindAFault(t *testing.T) {
 	refused := false
 	subject := turn.Subject{Name: "two asks", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
@@ -346,7 +346,7 @@ func TestEndedContextsAreRefusedBehindAFault(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return resp.Body.Close() // what is read of an answer is refused anyway
+			return resp.Body.Close() // nothing more is read from the answer
 		}
 		run := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 			own, cancel := context.WithCancel(ctx)
@@ -369,9 +369,9 @@ func TestEndedContextsAreRefusedBehindAFault(t *testing.T) {
 	assert.True(t, refused)
 }
 
-// A panic that somebody recovers is no success where a write is lost that everybody believes
-// in, or a tool gives nothing. Who says so, in a log, an error, other words or another
-// result, is not meant; nor is what is only read.
+// Recovering from a panic is a violation if a write is lost and the agent says otherwise, or if a tool then
+// returns nothing. It is none if a log, an error, other words or another result reports it, or if only
+// only a read was lost.
 func TestPanicHidden(t *testing.T) {
 	confidence := 0.5
 	tea, err := adk.NewMemory(adk.MemoryInit{ID: "tea", Content: "Tea.", Confidence: &confidence, Importance: &confidence, CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch})
@@ -434,8 +434,8 @@ func TestPanicHidden(t *testing.T) {
 	}
 }
 
-// A handler for an ack that uses the handle of the executor panics no more than one that uses its own:
-// nothing of the explorer stands around it, and the executor that acked has done its part.
+// A handler for an ack may use the executor's handle or its own. Neither one panics: the explorer injects no
+// fault around a handler, and the executor that acked has ended.
 func TestNoPanicInAHandlerForAnAck(t *testing.T) {
 	for _, own := range []bool{true, false} {
 		result := exploredAll(t, executor("remembers", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -459,8 +459,8 @@ func TestNoPanicInAHandlerForAnAck(t *testing.T) {
 	}
 }
 
-// Two calls of a model with one id are the world's, and who tells results apart by it is deceived: what
-// a check says then is a hint.
+// If a model makes two calls with the same id, the fault is the world's, and code that tells results apart by
+// id is deceived. What the check says then is a hint.
 func TestTwinsDeceiveChecks(t *testing.T) {
 	const wants = `{"choices":[{"message":{"tool_calls":[{"id":"c1","function":{"name":"note","arguments":"{}"}}]}}]}`
 	twice := func(answer string) bool { return strings.Count(answer, `"c1"`) > 1 }

@@ -18,7 +18,7 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// talkRequest is one of Chat Completions.
+// talkRequest is a request of Chat Completions.
 type talkRequest struct {
 	Messages []sentence `json:"messages"`
 }
@@ -47,8 +47,8 @@ type talkChoice struct {
 	Finish  string   `json:"finish_reason"`
 }
 
-// framed is an agent whose tool is a function that the engine knows nothing of: it asks for as many pages as
-// the model wants, and says what they cost.
+// framed returns an agent whose tool is a plain function that the engine does not know. The model's call says
+// how many pages it should ask for, and it returns what they cost.
 func framed(tool func(ctx context.Context, args string, page func(n int) (int, error)) (string, error)) turn.Subject {
 	model := func(_ context.Context, q talkRequest) (talkAnswer, error) {
 		if last := q.Messages[len(q.Messages)-1]; last.Role == "tool" {
@@ -89,8 +89,8 @@ func framed(tool func(ctx context.Context, args string, page func(n int) (int, e
 	}}
 }
 
-// What a plain function gives stands in the next request to its model, and is held against what failed
-// meanwhile, as what a tool of the engine gives is.
+// The result of a plain function appears in the next request to the model. It is compared with what failed
+// meanwhile, in the same way as the result of one of the engine's tools.
 func TestPartToldByPlainFunctions(t *testing.T) {
 	const oracle = "what failed is not told as done"
 	for name, c := range map[string]struct {
@@ -152,8 +152,8 @@ func TestPartToldByPlainFunctions(t *testing.T) {
 	}
 }
 
-// What a plain function was given is not seen, and what it asks is: other things than ever behind an answer of
-// its model that was cut are a hint.
+// The explorer cannot see the arguments of a plain function, but it sees what the function asks for. If it asks
+// for something new after a cut answer of the model, that is a hint.
 func TestPlainFunctionsThatRunOnHalf(t *testing.T) {
 	const oracle = "a tool is given what the model wanted"
 	for name, c := range map[string]struct {
@@ -186,8 +186,8 @@ func TestPlainFunctionsThatRunOnHalf(t *testing.T) {
 	}
 }
 
-// A service of which a tool asks something is no model: if its answer is cut, no arguments are, whatever the
-// tool asks others for then.
+// A service that a tool asks is not a model. If its answer is cut, that is not taken for cut arguments, whatever
+// the tool then asks other services.
 func TestAServiceWantsNoTool(t *testing.T) {
 	client := &http.Client{Transport: adkhttp.NewTransport(plainAnswers{})}
 	result := exploredAll(t, framed(func(ctx context.Context, _ string, _ func(n int) (int, error)) (string, error) {
@@ -201,7 +201,7 @@ func TestAServiceWantsNoTool(t *testing.T) {
 	assert.Empty(t, breaches(result.Hints, "a tool is given what the model wanted"), "%s", result)
 }
 
-// What a tool gives in place of the usual is shown from where the two differ.
+// If a tool returns something else than usual, the report shows the text from where the two differ.
 func TestLessIsShownWhereItDiffers(t *testing.T) {
 	const lead = `{"orders":["the first of all orders, which is a long one","the second"],`
 	result := exploredAll(t, framed(func(_ context.Context, _ string, page func(n int) (int, error)) (string, error) {

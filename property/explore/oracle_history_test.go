@@ -14,8 +14,8 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// replying is a subject that answers with the messages, and is followed by a turn that
-// loads what is left.
+// replying returns a subject whose executor is answer. The turn that follows loads the messages that the
+// storage holds then.
 func replying(name string, answer func(ctx context.Context, dc *adk.DispatchContext) error) turn.Subject {
 	return turn.Subject{Name: name, Open: func(context.CancelCauseFunc) turn.Instance {
 		storage := fakes.NewStorage(spoken("u0", adk.RoleUser, "Hello."))
@@ -49,7 +49,7 @@ func spoken(id string, role adk.Role, text string) *adk.Message {
 	return m
 }
 
-// breaches are the texts of violations, or of hints, that an oracle has found.
+// breaches returns the texts of the violations, or hints, in list that this oracle found.
 func breaches(list []Breach, oracle string) (texts []string) {
 	for _, b := range list {
 		if b.Invariant == oracle {
@@ -59,9 +59,9 @@ func breaches(list []Breach, oracle string) (texts []string) {
 	return texts
 }
 
-// An answer that is stored once more when storing it has failed is there twice, under two
-// keys, and in a row where the next turn shows them to the model. One that is stored under
-// the same key is there once.
+// An agent that stores its answer again after a failed store leaves it twice, under two keys, if the second
+// store uses a new key. The next turn then shows the model two answers in a row. With the same key the
+// answer is stored once.
 func TestTwoAnswersInARow(t *testing.T) {
 	retrying := func(id func(dc *adk.DispatchContext) string) func(ctx context.Context, dc *adk.DispatchContext) error {
 		return func(ctx context.Context, dc *adk.DispatchContext) error {
@@ -87,7 +87,7 @@ func TestTwoAnswersInARow(t *testing.T) {
 	assert.Empty(t, once.Hints, once)
 }
 
-// A request that providers are sure to refuse is told where nothing goes wrong, too.
+// A request that providers are certain to refuse is also reported if there is no fault.
 func TestRefusedWithoutAnyFault(t *testing.T) {
 	asking := func(request string) turn.Subject {
 		return turn.Subject{Name: "asks", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
@@ -117,8 +117,8 @@ func TestRefusedWithoutAnyFault(t *testing.T) {
 	}
 }
 
-// Where strands write one record, and who ends last has the last word, that is a hint; it
-// is none where both say the same, or each has a record of its own.
+// If strands write the same record, so that the strand that ends last wins, that is a hint. It is none
+// if they write the same text, or each strand writes its own record.
 func TestOrderOfStrandsDecides(t *testing.T) {
 	writing := func(key, text func(n int) string) turn.Subject {
 		return replying("strands", func(ctx context.Context, dc *adk.DispatchContext) error {
@@ -147,8 +147,8 @@ func TestOrderOfStrandsDecides(t *testing.T) {
 	}
 }
 
-// Code that panics of itself is told with the line that does; a panic that is told on
-// purpose is the author's.
+// A runtime panic in user code is reported with the line that panics. A panic with a value of the author's
+// own is on purpose, and is not reported.
 func TestCodeThatCrashes(t *testing.T) {
 	crash := func(do func(given int)) *Exploration {
 		s := replying("crashes", func(ctx context.Context, dc *adk.DispatchContext) error {

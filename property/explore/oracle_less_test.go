@@ -16,16 +16,16 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// A list without what failed is told as all of it, by the agent or by a tool, whatever marks stand
-// around it and however it is counted. Who says that something is missing, who has it from
-// somewhere else, and what is less for another reason is not meant.
+// Telling a list without the items that failed is a violation, for an agent and for a tool, whatever
+// punctuation surrounds the items and however they are counted. It is none if the text says that an item is
+// missing, if the item comes from another service, or if less is said for another reason.
 func TestLessTold(t *testing.T) {
 	list := func(names []string) string {
 		return fmt.Sprintf("You have %d: %s.", len(names), strings.Join(names, ", "))
 	}
 	for name, c := range map[string]struct {
 		says    func(names []string, missing int) string
-		instead string // who is asked for what is missing
+		instead string // asked for an item that is missing
 		accused bool
 	}{
 		"the rest of a list":      {func(names []string, _ int) string { return list(names) }, "", true},
@@ -77,7 +77,7 @@ func TestLessTold(t *testing.T) {
 	}
 }
 
-// request is one as package adkhttp tells it.
+// request is an HTTP request in the form that package adkhttp records.
 type request struct {
 	Method  string            `json:"method"`
 	Path    string            `json:"path"`
@@ -85,7 +85,7 @@ type request struct {
 	Body    string            `json:"body"`
 }
 
-// What is done once however often it is asked for, by its method or by a condition, is done once.
+// Requests that are safe to repeat, because of their method or a condition, do not count as done twice.
 func TestWritesThatRepeatSafely(t *testing.T) {
 	for name, c := range map[string]struct {
 		request request
@@ -112,8 +112,8 @@ func TestWritesThatRepeatSafely(t *testing.T) {
 	}
 }
 
-// A turn that fails where nothing goes wrong, as with a world that was set up amiss, is a hint: little
-// else is known of it. One that is acked, and one that its caller leaves, is none.
+// A turn that fails without any fault, for example because the world is set up wrongly, is a hint, since little
+// else can be learned from it. A turn that is acked, or that its caller leaves, gets no hint.
 func TestAnUndisturbedTurnThatFails(t *testing.T) {
 	const oracle = "a turn in which nothing goes wrong succeeds"
 	of := func(run func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error) []string {
@@ -131,8 +131,8 @@ func TestAnUndisturbedTurnThatFails(t *testing.T) {
 	}))
 }
 
-// An ask that fails by itself, beside a slow answer, is given the answer of the undisturbed turn: who
-// believes that is deceived, and what the check says of it is a hint. Who does not look whether it failed is at fault.
+// An ask that fails by itself while its answer is slow gets the undisturbed turn's answer. An agent that
+// believes it is deceived: what the check says is a hint. An agent that does not check for failure is at fault.
 func TestASlowAnswerOfWhatHasFailed(t *testing.T) {
 	checked := func(careless bool) *Exploration {
 		subject := turn.Subject{Name: "orders", Open: func(context.CancelCauseFunc) turn.Instance {

@@ -21,14 +21,14 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// asksModel asks a model something, in whatever words.
+// asksModel asks a model, with these words as the request.
 func asksModel(ctx context.Context, words any) error {
 	_, err := adk.Ask(ctx, "model", words, func(context.Context, any) (string, error) { return "Yes.", nil })
 	return err
 }
 
-// What is left in a text by code that takes it for something else is seen where the agent says
-// it, and where it came in that way it is not.
+// The traces that misused formatting leaves in a text, such as %!d(MISSING), are reported if the agent says
+// them, except if they came to the agent in that form.
 func TestWhatIsSaidIsAsItWasMeant(t *testing.T) {
 	const named = "what is said is as it was meant"
 	form := template.Must(template.New("").Parse("The weather is {{.weather}}. <&>"))
@@ -38,10 +38,10 @@ func TestWhatIsSaidIsAsItWasMeant(t *testing.T) {
 		return b.String()
 	}
 	for name, c := range map[string]struct {
-		size   int // of the conversation
+		size   int // number of messages in the conversation
 		prompt string
 		run    func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error
-		says   string // what the oracle says; empty where it is silent
+		says   string // the oracle's text, or empty if it finds nothing
 	}{
 		"a prompt taken for a format": {0, "You help.", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 			return asksModel(ctx, fmt.Sprintf(dc.SystemPrompt().String()+" In %s.", "Oslo"))
@@ -66,7 +66,7 @@ func TestWhatIsSaidIsAsItWasMeant(t *testing.T) {
 			if _, err := dc.Memories().Fetch(ctx); err == nil {
 				values["weather"] = "fine"
 			}
-			request, err := json.Marshal(filled(values)) // with \u003c in it
+			request, err := json.Marshal(filled(values)) // contains \u003c
 			if err != nil {
 				return err
 			}
@@ -106,7 +106,7 @@ func TestWhatIsSaidIsAsItWasMeant(t *testing.T) {
 	}
 }
 
-// What came in that way is nobody's fault here, wherever it came from.
+// If a text already came to the agent in this form, from wherever, saying it again is not reported.
 func TestWhatCameInIsSaidAgain(t *testing.T) {
 	said := adk.Crossing{Kind: adk.KindReportMessage, Text: "It is <no value>."}
 	m, err := adk.NewMessage(adk.MessageInit{ID: "m", Role: adk.RoleUser, Content: "What is <no value>?", CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch})
@@ -132,7 +132,7 @@ func TestWhatCameInIsSaidAgain(t *testing.T) {
 	}
 }
 
-// titled has a model make titles of what messages begin with.
+// titled asks a model for a title for the beginning of each message, as cut returns it.
 func titled(ctx context.Context, dc *adk.DispatchContext, cut func(string) string) error {
 	given, err := dc.Messages().Fetch(ctx)
 	for _, m := range given {
@@ -141,8 +141,8 @@ func titled(ctx context.Context, dc *adk.DispatchContext, cut func(string) strin
 	return err
 }
 
-// Arguments that were cut are no arguments: a tool that is called with what there is does
-// something else. What the engine refuses is not called, and a further answer is another one.
+// Cut arguments are not valid arguments: a tool that runs with what is left of them does something else. Calls
+// that the engine refuses do not count, and neither does a call after the model has answered again.
 func TestAToolIsGivenWhatTheModelWanted(t *testing.T) {
 	const named = "a tool is given what the model wanted"
 	for name, c := range map[string]struct {

@@ -20,7 +20,7 @@ import (
 
 const pairing = "an answer stays with what it was asked for"
 
-// arrived is an answer of one of several that were asked at once.
+// arrived is one of several answers that were asked for concurrently.
 type arrived struct {
 	of    int
 	value string
@@ -28,8 +28,8 @@ type arrived struct {
 
 var cities = []string{"Oslo", "Rome", "Lima"}
 
-// asksAtOnce asks for the weather of all cities on goroutines, and gives the answers in the order in
-// which they come.
+// asksAtOnce asks for the weather of all cities on goroutines, and returns the answers in the order in
+// which they arrive.
 func asksAtOnce(ctx context.Context) ([]arrived, error) {
 	var mu sync.Mutex
 	var all []arrived
@@ -47,8 +47,8 @@ func asksAtOnce(ctx context.Context) ([]arrived, error) {
 	return all, errs
 }
 
-// Who puts the answers of several that were asked at once together as they come takes one for
-// another where the first is late; who keeps them apart, or tells them as they come, does not.
+// An agent that matches several answers to its questions by the order of their arrival mixes them up when the
+// first one is late. An agent that keeps them apart, or tells them as they arrive, does not.
 func TestAnswersOfSeveralAtOnce(t *testing.T) {
 	thorough.Long(t)
 	lines := func(line func(n int, a arrived) string) func([]arrived) string {
@@ -114,8 +114,8 @@ func TestAnswersOfSeveralAtOnce(t *testing.T) {
 	}
 }
 
-// Results of tools that run at once are kept with their calls, or with whose turn it is, on goroutines
-// or on strands.
+// Results of tools that run concurrently, on goroutines or on strands, have to be stored with their own calls,
+// not with the calls that are next in order.
 func TestResultsOfSeveralToolsAtOnce(t *testing.T) {
 	tool := samples.Must(adk.NewTool(adk.ToolInit{Name: "weather", Description: "Tells it.", InputSchema: json.RawMessage(`{"type":"object"}`), Effect: adk.EffectReads,
 		Handler: func(ctx context.Context, _ *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
@@ -157,7 +157,7 @@ func TestResultsOfSeveralToolsAtOnce(t *testing.T) {
 				for _, s := range forked {
 					ends = errors.Join(ends, s.Wait())
 				}
-				mu.Lock() // a strand that an abort has left behind may still be at it
+				mu.Lock() // a strand that outlives an abort may still be writing
 				defer mu.Unlock()
 				if err := errors.Join(ends, errs); err != nil {
 					return err

@@ -14,12 +14,12 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// RTY-5: what is shown as it comes may be dropped where a cancel cuts the answer that it
-// comes from. What was complete may not, nor what the agent had in its hands.
+// RTY-5: text shown while an answer arrives may be dropped if a cancel cuts that answer. Text that was
+// reported as complete may not, nor text that the agent had before.
 func TestShownAndLost(t *testing.T) {
 	words := []string{"It ", "is ", "cold."}
 	for name, c := range map[string]struct {
-		asIt, complete bool // comes from the answer; is
+		asIt, complete bool // asIt: the text comes from the answer; complete: it is reported as complete
 		accused        bool
 	}{
 		"as it comes":             {true, false, false},

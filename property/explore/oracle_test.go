@@ -26,7 +26,7 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// executor is a subject of one executor.
+// executor returns a subject with this executor.
 func executor(name string, run func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error) turn.Subject {
 	return turn.Subject{Name: name, Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
 		return adk.Config{Storage: fakes.NewStorage().Storage(), Executor: adk.Executor{Name: "model", Run: run}}, adk.RawTurn{SystemPrompt: "Help."}
@@ -43,7 +43,7 @@ func exploredAll(t *testing.T, s turn.Subject) *Exploration {
 // pay asks the bank for a payment.
 func pay(ctx context.Context, note string) error { return payOr(ctx, note, false) }
 
-// payOr pays, also in an aborted turn.
+// payOr asks the bank for a payment; with late set, even in an aborted turn.
 func payOr(ctx context.Context, note string, late bool) error {
 	if late {
 		ctx = context.WithoutCancel(ctx)
@@ -53,9 +53,9 @@ func payOr(ctx context.Context, note string, late bool) error {
 	return err
 }
 
-// A key that is made anew for each attempt keeps nobody from paying twice, and one that
-// stays does, be it an id or a member that is named as one; what is asked for once each is
-// no repetition, whatever its key.
+// An idempotency key that is new for each attempt does not prevent a second payment. A key that stays the
+// same does, whether it is an id or a member whose name says that it is a key. Two requests that the agent
+// makes once each are no repetition, whatever their keys are.
 func TestWritesThatDifferInAnIDAlone(t *testing.T) {
 	const oracle = "what writes is done once"
 	paying := func(key func(dc *adk.DispatchContext, n int) string) []string {
@@ -90,7 +90,7 @@ func TestWritesThatDifferInAnIDAlone(t *testing.T) {
 	})).Violations, oracle), "the undisturbed turn pays twice too")
 }
 
-// A key that is said beside a request is known in it under any name, also within a body that is a text.
+// The key of an ask is recognized in its request under any member name, even within a body that is a text.
 func TestWritesWithTheirKeyInThem(t *testing.T) {
 	for name, c := range map[string]struct {
 		request func(id string) any
@@ -118,8 +118,8 @@ func TestWritesWithTheirKeyInThem(t *testing.T) {
 	}
 }
 
-// What is asked to be undone again and again in a turn that was aborted does not heed the
-// abort, but is done not even once.
+// Code that asks again and again for an undo in an aborted turn does not heed the abort. But these asks are
+// refused, so none of them counts as done.
 func TestRefusedWritesAreNotDone(t *testing.T) {
 	found := exploredAll(t, executor("books", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		err := pay(ctx, "book")
@@ -134,8 +134,8 @@ func TestRefusedWritesAreNotDone(t *testing.T) {
 	assert.Empty(t, breaches(found, "what writes is done once"))
 }
 
-// A key beside the request, as a header of HTTP is, keeps who is asked from doing it twice where it stays
-// the same, and not where it is another one for each attempt.
+// A key beside the request, such as an HTTP header, prevents that the service does the work twice if the key
+// stays the same, but not if each attempt has a new key.
 func TestWritesWithAKeyBesideThem(t *testing.T) {
 	for name, c := range map[string]struct {
 		header func(dc *adk.DispatchContext, first string) string
@@ -146,7 +146,7 @@ func TestWritesWithAKeyBesideThem(t *testing.T) {
 		"none":        {func(*adk.DispatchContext, string) string { return "" }, 1},
 	} {
 		var options []adkhttp.Option
-		if name == "none" { // with a key a request says by itself that it writes
+		if name == "none" { // a request with a key says by itself that it writes
 			options = append(options, adkhttp.Effect(func(*http.Request) adk.Effect { return adk.EffectWrites }))
 		}
 		bank := adkhttp.NewTransport(says("paid"), options...)
@@ -172,15 +172,15 @@ func TestWritesWithAKeyBesideThem(t *testing.T) {
 	}
 }
 
-// says is a server that answers everything alike.
+// says is a server that gives the same answer to every request.
 type says string
 
 func (a says) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(string(a))), Request: req}, nil
 }
 
-// What differs in its id, or in its key, is another write where the first was answered, and where both
-// ids are older than either.
+// Requests that differ in their id or key are different writes if the first was answered, and also if both ids
+// were made before either request.
 func TestWritesOfTwoThings(t *testing.T) {
 	asks := func(ctx context.Context, of string, what map[string]string, key string) error {
 		_, err := adk.Ask(ctx, of, what, func(context.Context, map[string]string) (string, error) { return "done", nil }, adk.AskOptions{Effect: adk.EffectWrites, Key: key})
@@ -216,14 +216,14 @@ func TestWritesOfTwoThings(t *testing.T) {
 	}
 }
 
-// Who asks several things at once is refused each of them once in a turn that was aborted, and
-// so is who waits then in each goroutine; who asks for the same again, goes through a list, or goes on to pay does not heed the abort.
+// In an aborted turn, code may make several asks concurrently and have each refused once, and each goroutine may
+// wait afterwards. Code that repeats an ask, goes through a list or goes on to pay does not heed the abort.
 func TestAsksInAnAbortedTurn(t *testing.T) {
 	ask := func(ctx context.Context, n int) error {
 		_, err := adk.Ask(ctx, "search", n, func(context.Context, int) (string, error) { return "found", nil })
 		return err
 	}
-	waiting := func(ctx context.Context, tries int) error { // in goroutines of its own
+	waiting := func(ctx context.Context, tries int) error { // each in a goroutine of its own
 		var all sync.WaitGroup
 		failed := make([]error, 4)
 		for n := range failed {
@@ -265,7 +265,7 @@ func TestAsksInAnAbortedTurn(t *testing.T) {
 		"payments": {func(ctx context.Context) error {
 			return errors.Join(pay(ctx, "a"), pay(ctx, "b"), pay(ctx, "c"))
 		}, true},
-		"as far as it wants": { // it has all that it asked for, and hears of no refusal
+		"as far as it wants": { // it has all that it asked for, so no error reaches it
 			func(ctx context.Context) error {
 				for word, err := range adk.AskStream(ctx, "model", "hello", func(_ context.Context, _ string, hand func(string) error) error {
 					return errors.Join(hand("hello"), hand("[DONE]"))
@@ -293,8 +293,8 @@ func TestAsksInAnAbortedTurn(t *testing.T) {
 	}
 }
 
-// A tool that looks whether its context is over before it tries again is not told of where the explorer
-// keeps that from it; one that does not look is, by another schedule.
+// A tool that checks its context before it tries again is not accused in a schedule that hides the end of the
+// context from it. A tool that does not check is accused, in another schedule.
 func TestToolsThatDoNotNotice(t *testing.T) {
 	for name, looks := range map[string]bool{"looks": true, "does not look": false} {
 		tool, err := adk.NewTool(adk.ToolInit{Name: "pay", Description: "Pays.", Effect: adk.EffectWrites, InputSchema: json.RawMessage(`{"type":"object"}`),
@@ -315,8 +315,8 @@ func TestToolsThatDoNotNotice(t *testing.T) {
 	}
 }
 
-// A payment that failed and is told as one that did not is a failure that nobody was told
-// of; who logs it, tries again or answers something else has told it.
+// Telling a failed payment like a successful one is a failure that nobody was told of. The agent is not
+// accused if it logs the failure, tries again, or answers something else.
 func TestFailedWriteOfAnAsk(t *testing.T) {
 	paying := func(failed func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) (text string)) []string {
 		return breaches(exploredAll(t, executor("pays", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -343,7 +343,7 @@ func TestFailedWriteOfAnAsk(t *testing.T) {
 		return "It is not paid."
 	}))
 	assert.NotEmpty(t, paying(func(ctx context.Context, _ *adk.DispatchContext, _ *adk.Helpers) string {
-		_ = pay(ctx, "k") // which fails too, where the bank is down
+		_ = pay(ctx, "k") // this fails too if the bank is down
 		return "It is paid."
 	}))
 	assert.Empty(t, paying(func(ctx context.Context, _ *adk.DispatchContext, _ *adk.Helpers) string {
@@ -356,7 +356,7 @@ func TestFailedWriteOfAnAsk(t *testing.T) {
 	}))
 }
 
-// So is one beside a picture that a tool gave: another one that says the same is no other word.
+// The same holds next to a picture that a tool returned: a second picture that says the same is no report.
 func TestFailedWriteBesideAPicture(t *testing.T) {
 	result := exploredAll(t, executor("pays and shows", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		_ = pay(ctx, "k")
@@ -368,8 +368,8 @@ func TestFailedWriteBesideAPicture(t *testing.T) {
 	assert.Len(t, breaches(result.Violations, "nothing fails in silence"), 1, "%s", result)
 }
 
-// What a server has accepted is written, though its answer broke off behind the head, which who writes
-// need not read to the end. Who does not look at the status believes what was refused.
+// A write that the server accepted is done, even if the answer breaks off after its head: a writer need not read
+// the rest. Code that does not check the status takes a refused write for done.
 func TestAcceptedWriteOfAnAsk(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusCreated)
@@ -399,13 +399,13 @@ func TestAcceptedWriteOfAnAsk(t *testing.T) {
 	}
 }
 
-// What usually comes next of the same server makes nothing good; what replaces what was to be written
-// does, and so does what is asked again while the answer that failed still has an open body.
+// A failed write is not made good by the next usual request to the same server. It is made good by a request
+// that replaces the write, or that repeats it, even while the body of the failed answer is still open.
 func TestFailedWriteBeforeTheNextStep(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") }))
 	t.Cleanup(server.Close)
 	client := &http.Client{Transport: adkhttp.NewTransport(server.Client().Transport, adkhttp.Effect(func(*http.Request) adk.Effect { return adk.EffectWrites }))}
-	const leavesOpen = true // the body of a refusal
+	const leavesOpen = true // the body of a refused request
 	send := func(ctx context.Context, method, path, body string, open ...bool) error {
 		request, err := http.NewRequestWithContext(ctx, method, server.URL+path, strings.NewReader(body))
 		if err != nil {
@@ -466,7 +466,7 @@ func TestFailedWriteBeforeTheNextStep(t *testing.T) {
 
 func said(context.Context, string) (string, error) { return "well", nil }
 
-// What one tool failed to write is not made good by what another one asks of the same bank.
+// A write that one tool failed to make is not made good by what another tool asks of the same bank.
 func TestFailedWriteBeforeOthers(t *testing.T) {
 	tool := func(name string, ask func(ctx context.Context) error) *adk.Tool {
 		return samples.Must(adk.NewTool(adk.ToolInit{Name: name, Description: "Does it.", InputSchema: json.RawMessage(`{"type":"object"}`), Effect: adk.EffectWrites,
@@ -491,8 +491,8 @@ func TestFailedWriteBeforeOthers(t *testing.T) {
 	assert.NotEmpty(t, exploring(false))
 }
 
-// What was shown is kept: a message of user code's own making in every case, one in the
-// midst of the world's stream only where it was reported as whole.
+// A message that was shown has to be stored: always if user code made it itself, and if it is part of a
+// stream from the world, only if it was reported as complete.
 func TestShownInTheMidstOfAStream(t *testing.T) {
 	streaming := func(ofWorld, whole bool) []string {
 		return breaches(exploredAll(t, executor("streams", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -531,11 +531,11 @@ func TestShownInTheMidstOfAStream(t *testing.T) {
 	assert.Empty(t, streaming(true, false))
 }
 
-// A run that does not come to its end is shown as others are: what the schedule does in
-// words, and the crossings before it stood still.
+// A violation for a run that does not end shows the same as others: the schedule in words, and the
+// crossings before the run stood still.
 func TestWhatAHangShows(t *testing.T) {
 	thorough.Long(t)
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
 	result := exploredAll(t, executor("hangs", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -555,8 +555,8 @@ func TestWhatAHangShows(t *testing.T) {
 	assert.Contains(t, strings.Join(strings.Fields(result.String()), " "), b.Where[0])
 }
 
-// What was shown is what is kept: a message told again from its beginning under the same
-// id is shown twice and kept once. One that is stored in other words in any case is not.
+// A message has to be stored as it was shown. If a message is reported again from its beginning under the
+// same id, it is shown twice and stored once. A message that is always stored in other words is not reported.
 func TestShownOtherwise(t *testing.T) {
 	telling := func(more string, id func(attempt int) string) []string {
 		return breaches(exploredAll(t, executor("tells again", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -583,7 +583,7 @@ func TestShownOtherwise(t *testing.T) {
 	assert.Empty(t, telling(" (from a stream)", same))
 }
 
-// holding asks for something to hold, and then for what gives it back whatever becomes of the turn.
+// holding asks for something to hold, and later asks to give it back, whatever happens to the turn.
 func holding(by string, what any, backBy string, back any) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		_, err := adk.Ask(ctx, by, what, func(context.Context, any) (string, error) { return "held by us", nil }, adk.AskOptions{Effect: adk.EffectWrites})
@@ -595,8 +595,8 @@ func holding(by string, what any, backBy string, back any) func(ctx context.Cont
 	}
 }
 
-// What writes is not begun any more for a caller who has left, as it is where its context is not handed
-// on; what takes back what was done is, and so is what was begun before.
+// Code may not begin a write after its caller has left, as happens if the context is not passed on. It may
+// undo what was done, and finish what was begun before.
 func TestWhatIsBegunForNobody(t *testing.T) {
 	for name, c := range map[string]struct {
 		steps  func(ctx context.Context) error

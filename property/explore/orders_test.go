@@ -18,8 +18,8 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// strandActs are things that a strand can do, by name. Each ends with a look at what
-// there is, which no crossing tells, so that an order that makes a difference shows.
+// strandActs are things that a strand can do, by name. Each ends with a look at the shared state that
+// makes no crossing, so that an order that changes the outcome is visible.
 var strandActs = map[string]func(ctx context.Context, dc *adk.DispatchContext, me string) error{
 	"store": func(ctx context.Context, dc *adk.DispatchContext, me string) error {
 		m, err := adk.NewMessage(adk.MessageInit{ID: me, Role: adk.RoleUser, Content: me, CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch})
@@ -65,7 +65,7 @@ var strandActs = map[string]func(ctx context.Context, dc *adk.DispatchContext, m
 	"ack":   func(_ context.Context, dc *adk.DispatchContext, me string) error { return look(dc, me, dc.Ack()) },
 }
 
-// look keeps what a strand saw under its own name.
+// look stores what the strand me saw under its own name.
 func look(dc *adk.DispatchContext, me string, saw ...any) error {
 	for i, one := range saw {
 		if err, failed := one.(error); failed {
@@ -75,8 +75,8 @@ func look(dc *adk.DispatchContext, me string, saw ...any) error {
 	return dc.Stash().Set("saw."+me, fmt.Sprint(saw...))
 }
 
-// strands is a turn whose executor forks a strand for each list of acts, and logs at
-// its end all that there is.
+// strands returns a turn whose executor forks a strand for each list of acts, and at its end logs all
+// shared state.
 func strands(acts [][]string) turn.Subject {
 	return turn.Subject{Name: "strands", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
 		counter := fakes.NewTool("counter", "Counts.", "one", "two", "three", "four", "five", "six")
@@ -117,14 +117,14 @@ func strands(acts [][]string) turn.Subject {
 	}}
 }
 
-// mostOrders is how many orders of one turn a test waits for.
+// mostOrders is the number of orders of one turn that a test waits for.
 const mostOrders = 800
 
-// orderEndings are all ways in which a turn can end without a fault, and how many orders
-// were tried for them.
+// orderEndings returns all endings that the turn has without a fault, and the number of orders that
+// were tried to find them.
 func orderEndings(t require.TestingT, s turn.Subject, all bool) (found map[string]bool, orders int) {
 	found = map[string]bool{}
-	s.Scripted = true // its strands meet nowhere that is not seen: none are tried by chance
+	s.Scripted = true // the strands meet only at visible operations, so no random orders are needed
 	result, err := explore.Explore(context.Background(), checked(s, func(r turn.Run) error {
 		var end strings.Builder
 		for x := range r.Crossings {
@@ -148,8 +148,8 @@ func orderEndings(t require.TestingT, s turn.Subject, all bool) (found map[strin
 	return found, result.Table.Orders + 1
 }
 
-// The orders that are left out make no difference: small turns end in the same ways
-// when all orders are tried.
+// Leaving out orders is sound: small turns have the same endings when all orders
+// are tried.
 func TestReductionIsSound(t *testing.T) {
 	acts := make([]string, 0, len(strandActs))
 	for _, act := range []string{"store", "fetch", "stash", "sleep", "log", "report", "own report", "new id", "tool", "gate", "read", "abort", "ack"} {
@@ -183,8 +183,8 @@ func TestReductionIsSound(t *testing.T) {
 	assert.Less(t, tried, possible/4)
 }
 
-// Strands that never touch the same thing are tried in one order, and strands that do
-// in every order of what they share.
+// Strands that share nothing are tried in one order. Strands that share something are tried in every
+// order of the operations on it.
 func TestOrders(t *testing.T) {
 	for _, c := range []struct {
 		acts    [][]string

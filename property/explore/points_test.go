@@ -15,8 +15,8 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// torn is a subject whose storage writes a memory as two rows, with a fault point between
-// them. The one that mends takes the first row back.
+// torn returns a subject whose storage writes a memory as two rows, with a fault point between them. With
+// mends set, it takes the first row back after a failure.
 func torn(mends bool) turn.Subject {
 	return turn.Subject{Name: "torn", Open: func(context.CancelCauseFunc) turn.Instance {
 		rows := 0
@@ -50,7 +50,7 @@ func torn(mends bool) turn.Subject {
 	}}
 }
 
-// rowed is a collection that writes by rows.
+// rowed is a collection whose Store writes two rows.
 type rowed struct {
 	adk.Collection[*adk.Memory]
 	write func(ctx context.Context) error
@@ -58,8 +58,8 @@ type rowed struct {
 
 func (r rowed) Store(ctx context.Context, _ adk.Scope, _ *adk.Memory) error { return r.write(ctx) }
 
-// A fault point fails where the code names it, and nothing else of the world's is tried
-// there: nobody is asked.
+// A fault point fails where the code names it. No other fault of the world is tried there, since it is not
+// a question to anybody.
 func TestFaultPoints(t *testing.T) {
 	result := explored(t, torn(false), explore.Options{})
 	found := says(result, "half a memory")
@@ -74,8 +74,8 @@ func TestFaultPoints(t *testing.T) {
 	}
 }
 
-// A run that is cancelled at a fault point goes on as if there were none: it is accused
-// of nothing that was refused there.
+// A run that is cancelled at a fault point goes on as if the fault point were not there, and is not accused
+// of what was refused there.
 func TestCancelAtAFaultPoint(t *testing.T) {
 	s := executing("passes", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		if err := adk.FaultPoint(ctx, "here"); err != nil {
@@ -90,7 +90,7 @@ func TestCancelAtAFaultPoint(t *testing.T) {
 	assert.Empty(t, again.Violations, again)
 }
 
-// pointSchedule cancels at the first fault point of a subject.
+// pointSchedule returns a schedule that cancels at the first fault point of s.
 func pointSchedule(t *testing.T, s turn.Subject) string {
 	t.Helper()
 	at := 0

@@ -26,9 +26,9 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// clerk is an agent that looks into what it remembers, asks a bank, has a person approve,
-// and writes down what the bank says. The careless one writes it down whatever the bank
-// says.
+// clerk returns an agent that looks into its memories, asks a bank, has a person approve, and stores
+// what the bank answered. The careless one stores the answer even if it is empty, because the ask
+// failed.
 func clerk(careless bool, bank func() (string, error)) adk.Config {
 	return adk.Config{Executor: adk.Executor{Name: "clerk", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		kept, err := dc.Memories().Fetch(ctx)
@@ -51,7 +51,7 @@ func clerk(careless bool, bank func() (string, error)) adk.Config {
 	}}}
 }
 
-// clerkTurn is a recorded turn of the clerk.
+// clerkTurn returns the trace of a turn of the clerk.
 func clerkTurn(t *testing.T) []byte {
 	t.Helper()
 	var recorded bytes.Buffer
@@ -65,7 +65,7 @@ func clerkTurn(t *testing.T) []byte {
 	return recorded.Bytes()
 }
 
-// unrated finds a memory that says nothing.
+// unrated is a check that fails for a stored memory that says nothing.
 func unrated(r turn.Run) error {
 	kept, err := r.Config.Storage.Memories.Fetch(context.Background(), adk.Scope{})
 	for _, m := range kept {
@@ -79,8 +79,8 @@ func unrated(r turn.Run) error {
 // nobody is a world that must not be asked.
 func nobody() (string, error) { panic("the world was asked") }
 
-// A recorded turn is explored with the code of today: the raw turn, the records, the
-// answers and the settlements are the recording's, and the world is not asked.
+// A recorded turn is explored with today's code: the raw turn, the records, the answers and the
+// settlements come from the recording, and the world is not asked.
 func TestRecorded(t *testing.T) {
 	read, err := trace.Read(bytes.NewReader(clerkTurn(t)))
 	require.NoError(t, err)
@@ -111,8 +111,8 @@ func TestRecorded(t *testing.T) {
 	assert.Empty(t, mended.Violations, mended)
 }
 
-// Traces explores a folder, and each violation names the line that fails until it is
-// mended.
+// Traces explores a folder of traces. Each violation names the Reproduce line that fails until the bug is
+// fixed.
 func TestTraces(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "turns")
 	require.NoError(t, os.MkdirAll(filepath.Join(folder, "two"), 0o755))
@@ -145,8 +145,8 @@ func TestTraces(t *testing.T) {
 	assert.Empty(t, passing.errors)
 }
 
-// SES-32: of a folder of sessions the turns are explored: journals are none, nor is the trace that
-// a killed host has cut.
+// SES-32: of a folder of sessions only the turns are explored: not the journals, and not a trace that was
+// cut when its host was killed.
 func TestTracesOfSessions(t *testing.T) {
 	folder := t.TempDir()
 	recorded, err := fs.Sub(fixtures.Sessions, "sessions/two-hosts")
@@ -166,8 +166,8 @@ func TestTracesOfSessions(t *testing.T) {
 	}
 }
 
-// What cannot be explored is said: no folder, no trace, no turn, and code of today that
-// asks what the recording does not answer.
+// What cannot be explored is an error: a missing folder, a file that is no trace, a trace without a turn, and
+// code of today that asks for something that the recording does not answer.
 func TestTracesThatCannotBeExplored(t *testing.T) {
 	folder := t.TempDir()
 	open := func(string) turn.Instance { return turn.Instance{Config: clerk(false, nobody)} }
@@ -204,8 +204,8 @@ func TestTracesThatCannotBeExplored(t *testing.T) {
 	assert.ErrorContains(t, err, "it begins with no turn")
 }
 
-// Who asks what was recorded gets that answer, who asks it again the same, and who asks
-// something else of the same the next that nobody got.
+// A request that was recorded gets its recorded answer, also if it is made again. A different request to the
+// same service gets the next recorded answer that no request has got yet.
 func TestRecordedAnswers(t *testing.T) {
 	read, err := trace.Read(bytes.NewReader(clerkTurn(t)))
 	require.NoError(t, err)
@@ -224,13 +224,13 @@ func TestRecordedAnswers(t *testing.T) {
 	assert.Equal(t, []string{`"2"`, `"2"`, `"1"`, "nothing", `"1"`}, []string{ask("rate 1"), ask("rate 1"), ask("else"), ask("more"), ask("rate 0")})
 }
 
-// ordering is an agent that places an order for each customer, on a strand of its own, and then
-// asks what has become of it. It fails where it is told of another's. In the recording the first
-// customer waits until the others have placed theirs.
+// ordering is an agent that places an order for each customer, each on its own strand, and then asks what
+// became of the order. It fails if it gets another customer's order. In the recorded run the first customer
+// waits until the others have placed their orders.
 type ordering struct {
 	customers []string
-	waits     chan struct{} // nil in a run of today
-	asked     atomic.Int64  // how often the world was
+	waits     chan struct{} // nil in today's run
+	asked     atomic.Int64  // how often the world was asked
 }
 
 type order struct {
@@ -295,7 +295,7 @@ func (o *ordering) config() adk.Config {
 	}}}
 }
 
-// recordedTurn is a recorded turn of a config. Its ids are others than those of an exploration.
+// recordedTurn records a turn of config. Its ids differ from those that an exploration makes.
 func recordedTurn(t *testing.T, config adk.Config) *trace.Trace {
 	t.Helper()
 	var recorded bytes.Buffer
@@ -308,7 +308,7 @@ func recordedTurn(t *testing.T, config adk.Config) *trace.Trace {
 	return read
 }
 
-// ended says that a turn with nothing gone wrong was acked.
+// ended is a check that fails if the turn was not acked although there was no fault.
 func ended(r turn.Run) error {
 	if len(r.Schedule.Faults) > 0 {
 		return nil
@@ -321,9 +321,9 @@ func ended(r turn.Run) error {
 	return nil
 }
 
-// The ids of today's run are others than those of the recording, and its strands make them in
-// another order. Each request gets its own answer, with the id that it has today, and nobody asks
-// the world, not even where an answer is lost.
+// Today's run has other ids than the recording, and its strands make them in another order. Each
+// request still gets its own answer, with the id that it has today. The world is never asked, not even
+// if an answer is lost.
 func TestRecordedAnswersUpToIDs(t *testing.T) {
 	customers := []string{"anna", "ben", "eva"}
 	read := recordedTurn(t, (&ordering{customers: customers, waits: make(chan struct{})}).config())
@@ -336,8 +336,8 @@ func TestRecordedAnswersUpToIDs(t *testing.T) {
 	assert.Zero(t, today.asked.Load(), "the world was asked")
 }
 
-// An ask that a fault breaks has its recorded answer as well, and the next one gets its own:
-// nothing but new ids tells the two apart. What nobody took is still to be answered.
+// An ask that a fault breaks still uses up its recorded answer, and the next ask gets its own, although only
+// new ids distinguish the two. An answer that no ask has used up remains available.
 func TestABrokenAskHasItsRecordedAnswer(t *testing.T) {
 	config := func() adk.Config {
 		n := 0
@@ -383,8 +383,8 @@ func TestABrokenAskHasItsRecordedAnswer(t *testing.T) {
 	}
 }
 
-// Who asks otherwise gets the answer of the request that is most alike, and who asks for nothing
-// but by a new id that of its strand; a retry with a fresh id gets what was said before.
+// A changed request gets the answer of the most similar request. A request that differs only by a new id gets
+// the answer of its strand, and a retry with a new id gets the earlier answer again.
 func TestRecordedAnswersOfTheMostAlike(t *testing.T) {
 	read := recordedTurn(t, (&ordering{customers: []string{"anna", "ben"}, waits: make(chan struct{})}).config())
 	s, err := explore.Recorded(read, func() turn.Instance { return turn.Instance{} })
@@ -410,7 +410,7 @@ func TestRecordedAnswersOfTheMostAlike(t *testing.T) {
 	assert.Contains(t, ask(1, "state", `{"id":"id-10"}`), "anna", "again")
 }
 
-// A fault point asks nobody: that the recording has none changes nothing.
+// A fault point asks nobody, so it does not matter that the recording has none.
 func TestFaultPointsOfRecordedTurns(t *testing.T) {
 	config := func(point func(context.Context) error) adk.Config {
 		return adk.Config{Executor: adk.Executor{Name: "points", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -430,8 +430,8 @@ func TestFaultPointsOfRecordedTurns(t *testing.T) {
 	assert.Empty(t, result.Violations, result)
 }
 
-// Where the caller of the recorded turn had left, the caller of this one leaves as soon as
-// the recording has no more answers.
+// If the caller of the recorded turn left, today's caller leaves as soon as the recording has no more
+// answers.
 func TestRecordedCallerLeaves(t *testing.T) {
 	var recorded bytes.Buffer
 	ctx, leave := context.WithCancelCause(t.Context())

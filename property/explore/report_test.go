@@ -23,8 +23,8 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// What one line of user code does wrong with each of many records is one entry, and what
-// another line does is another.
+// If one line of user code is wrong for each of many records, that is one entry. Another line that is wrong
+// is another entry.
 func TestOneEntryForOneLine(t *testing.T) {
 	s := executing("remembers", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		var all []error
@@ -45,8 +45,8 @@ func TestOneEntryForOneLine(t *testing.T) {
 	assert.Equal(t, []string{`memory "m0" was stored`, `memory "other" was stored`}, hints)
 }
 
-// A turn of a session that failed has stored nothing, whatever it was answered: its host writes with
-// the commit.
+// A failed turn of a session has stored nothing, even if its store operations succeeded, because its host writes
+// only with the commit.
 func TestMemoriesOfSessionsAreWrittenWithTheCommit(t *testing.T) {
 	s := turn.Subject{Name: "shop", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
 		kept := samples.Must(inmemory.New(storage.Config{}))
@@ -69,17 +69,17 @@ func TestMemoriesOfSessionsAreWrittenWithTheCommit(t *testing.T) {
 	assert.Empty(t, found.Hints)
 }
 
-// till is a channel that keeps nothing of what it is told.
+// till is a channel that keeps nothing of what is delivered.
 type till struct{}
 
 func (till) State() (json.RawMessage, error) { return nil, nil }
 
 func (till) Deliver(context.Context, *adk.TurnContext, session.Delivery) error { return nil }
 
-// A report says where in user code something crashed, also where that is the engine's code
-// that was called, from the root of the module; and of what is left behind no crossing.
+// A report gives the place in user code of a crash, with a path from the module's root, also if the crash is in
+// engine code that user code called. For a goroutine that is left behind it names no crossing.
 func TestPlacesInReports(t *testing.T) {
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	crash := explored(t, executing("has no tool", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		if _, err := dc.Messages().Fetch(ctx); err != nil {
 			var none *adk.Tool
@@ -103,8 +103,8 @@ func TestPlacesInReports(t *testing.T) {
 	}
 }
 
-// A stretch begins where the fault came, also where goroutines of user code ask, and shows what
-// the violation speaks of: not the second of two alone.
+// The stretch of a violation begins at the fault, even if goroutines of user code ask. It shows all that
+// the violation mentions; for example, both of two writes and not only the second.
 func TestAStretchShowsTheFaultAndWhatItLedTo(t *testing.T) {
 	for name, beside := range map[string]func(func()){"in a goroutine of its own": func(run func()) {
 		done := make(chan struct{})
@@ -142,7 +142,7 @@ func TestAStretchShowsTheFaultAndWhatItLedTo(t *testing.T) {
 	}
 }
 
-// Of the kinds of faults that a test leaves out all that matters stands on one line.
+// The report of a test lists the kinds of faults that Options.Faults leaves out on a single line.
 func TestWhatIsLeftOutIsALine(t *testing.T) {
 	s := executing("acks", func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() })
 	var all recorder
@@ -153,8 +153,8 @@ func TestWhatIsLeftOutIsALine(t *testing.T) {
 	assert.Equal(t, []string{fmt.Sprintf("kinds of faults that Options.Faults leaves out: [%s]", turn.FaultKinds()[0])}, some.NotCovered)
 }
 
-// A fault is said to come at what did not happen for it, though something else stands there then: what a
-// deferred function asked.
+// A fault is reported at the operation that did not happen because of it, even if another crossing then has
+// that number, such as the ask of a deferred function.
 func TestAFaultInThePlaceOfSomething(t *testing.T) {
 	s := executing("pays back", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		defer func() {
@@ -184,8 +184,8 @@ func TestAFaultInThePlaceOfSomething(t *testing.T) {
 	assert.Regexp(t, `(?m)^ *fork  ← panic\n *ask "?db"? "release"`, again.Violations[0].Stretch)
 }
 
-// What a check says is shown with what was written, before the fault too, and not with what was read
-// and logged.
+// A violation that the check found is shown with the writes, including those before the fault, and without reads
+// and logs.
 func TestTheStoryOfACheck(t *testing.T) {
 	asks := func(ctx context.Context, of string, effect adk.Effect) error {
 		_, err := adk.Ask(ctx, of, "tea", func(context.Context, string) (string, error) { return "done", nil }, adk.AskOptions{Effect: effect})
@@ -218,7 +218,7 @@ func TestTheStoryOfACheck(t *testing.T) {
 	assert.NotContains(t, found[0].Stretch, "price")
 }
 
-// A helper that forgets the body of an answer is one entry, whichever of its callers asks.
+// A helper that does not close a body is one entry, whichever of its callers asks.
 func TestOneEntryForOneWhoAsks(t *testing.T) {
 	client := &http.Client{Transport: adkhttp.NewTransport(okay{})}
 	once := func(ctx context.Context) error {
@@ -254,8 +254,8 @@ func TestOneEntryForOneWhoAsks(t *testing.T) {
 	assert.Len(t, says(result, "was neither read to its end nor closed"), 1, result)
 }
 
-// The table fits wherever a report does, however many kinds of faults there are, and says each
-// kind once, tried or by the letter of a reason that names it.
+// The table fits into the width of a report, however many kinds of faults there are. It names each kind
+// once, with the number of tries or with the letter of the reason why it was not tried.
 func TestTableFits(t *testing.T) {
 	table := explore.Table{Faults: turn.FaultKinds()}
 	row := explore.TableRow{Crossing: "call turn-output"}

@@ -19,8 +19,8 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// diligent is an agent that does what its model wants, to look, to keep, until it is done; the
-// careless one says that it has kept its answer where it has not.
+// diligent returns an agent that does what its model wants, to look or to keep, until it is done. The
+// careless one says that it has kept its answer even if that failed.
 func diligent(careless bool, wants ...string) turn.Subject {
 	return turn.Subject{Name: "diligent", Open: func(context.CancelCauseFunc) turn.Instance {
 		storage := fakes.NewStorage()
@@ -60,8 +60,8 @@ func diligent(careless bool, wants ...string) turn.Subject {
 	}}
 }
 
-// What the world said and does not matter is left out of what shows a violation, with the
-// faults where they are then; the line reproduces it, and not with the agent mended.
+// Answers of the world that do not matter are left out of the schedule that shows a violation, and the faults
+// move accordingly. The Reproduce line shows the violation again, but not for the corrected agent.
 func TestScriptsAreShortened(t *testing.T) {
 	looking := []string{"look", "look", "look", "keep", "done"}
 	result := explored(t, diligent(true, looking...), explore.Options{})
@@ -85,16 +85,16 @@ func TestScriptsAreShortened(t *testing.T) {
 	assert.ErrorContains(t, err, "without@9 cannot happen: the undisturbed turn is given 5 answers")
 }
 
-// An answer is left out only where that brings the fault far closer: neither where it comes
-// behind the fault nor for a few crossings.
+// An answer is left out only if that brings the fault much closer: not if it comes after the fault, and not
+// to save a few crossings.
 func TestSchedulesHaveNoNeedlessParts(t *testing.T) {
 	result := explored(t, diligent(true, "look", "keep", "look", "look", "done"), explore.Options{})
 	require.Len(t, result.Violations, 1, result)
 	assert.Regexp(t, `^storage-before@\d+$`, result.Violations[0].Schedule.String())
 }
 
-// seeking is an agent that is a script: it looks three times before it is done, and the
-// careless one goes on where its look fails.
+// seeking returns an agent that is a script. It looks three times before it is done, and the careless one
+// continues if storing its answer fails.
 func seeking(careless bool) turn.Subject {
 	return turn.Subject{Name: "seeking", Open: func(context.CancelCauseFunc) turn.Instance {
 		storage := fakes.NewStorage()
@@ -123,8 +123,8 @@ func seeking(careless bool) turn.Subject {
 	}}
 }
 
-// The iterations of a fakes.Script that do not matter are left out of what shows a
-// violation; the line reproduces it, and not with the agent mended.
+// Iterations of a fakes.Script that do not matter are left out of the schedule that shows a violation. The
+// Reproduce line shows the violation again, but not for the corrected agent.
 func TestIterationsAreLeftOut(t *testing.T) {
 	result := explored(t, seeking(true), explore.Options{})
 	require.Len(t, result.Violations, 1, result)
@@ -147,8 +147,8 @@ func TestIterationsAreLeftOut(t *testing.T) {
 	assert.ErrorContains(t, err, "without@9 cannot happen: the undisturbed turn is given 4 answers")
 }
 
-// Where iterations alone are left out, the world answers what is asked as ever: what was
-// asked in them is not asked, and nobody else gets its answer.
+// If only iterations are left out, the world gives each ask its usual answer: the asks of those iterations
+// are not made, and no other ask gets their answers.
 func TestAsksBehindIterationsLeftOut(t *testing.T) {
 	var said []int
 	subject := turn.Subject{Name: "echo", Open: func(context.CancelCauseFunc) turn.Instance {
@@ -164,9 +164,9 @@ func TestAsksBehindIterationsLeftOut(t *testing.T) {
 		return turn.Instance{Raw: adk.RawTurn{SystemPrompt: "Help."}, Config: adk.Config{Storage: fakes.NewStorage().Storage(), Executor: script.Executor("model")}}
 	}}
 	for schedule, want := range map[string][]int{
-		"without@1":           {2, 3}, // iterations have the odd numbers, and what is asked in them the even ones
+		"without@1":           {2, 3}, // iterations have the odd numbers, and the asks in them the even ones
 		"without@1,without@3": {3},
-		"without@2":           {2, 3, 3}, // an answer: who asks gets the next one
+		"without@2":           {2, 3, 3}, // leaves out an answer, so the next ask gets the answer after it
 	} {
 		_, err := explore.RunSchedule(t.Context(), subject, turn.MustSchedule(schedule), explore.Options{Workers: 1, Free: -1})
 		require.NoError(t, err)
@@ -174,8 +174,8 @@ func TestAsksBehindIterationsLeftOut(t *testing.T) {
 	}
 }
 
-// Where an answer is left out, a server of many things gives what it gave to the same method and path,
-// and to nobody else.
+// If an answer is left out, a server with many paths gives a request only answers to the same method and path,
+// and never those to another one.
 func TestAnswersBehindOneThatIsLeftOut(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, r.Method+r.URL.Path)

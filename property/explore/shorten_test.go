@@ -20,8 +20,8 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// A violation comes with the fewest messages that show it, and not with as many as were
-// tried first.
+// A violation is reported with the fewest messages that show it, even if more messages were tried
+// first.
 func TestFewestMessages(t *testing.T) {
 	s := remembering("many", 2, func([]*adk.Message) error { return nil })
 	s.Check = func(r turn.Run) error {
@@ -37,10 +37,10 @@ func TestFewestMessages(t *testing.T) {
 	assert.Equal(t, "older@7", found[0].Schedule.String())
 }
 
-// lastFirst is a subject whose bug takes the last of many strands to come before the first.
+// lastFirst returns a subject whose bug needs the last of many strands to come before the first.
 func lastFirst() turn.Subject {
 	return turn.Subject{Name: "last first", Open: func(context.CancelCauseFunc) turn.Instance {
-		var mu sync.Mutex // strands are free where the race detector looks
+		var mu sync.Mutex // with the race detector on, the strands run concurrently
 		var came []int
 		s := executing("", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 			var strands []*adk.Strand
@@ -79,8 +79,8 @@ func lastFirst() turn.Subject {
 	}}
 }
 
-// An order that came by chance is cut down to the decisions that count, each of which the
-// violation needs.
+// A random order is reduced to the decisions that matter, and the violation needs each one of
+// them.
 func TestFewestDecisions(t *testing.T) {
 	result := explored(t, lastFirst(), explore.Options{Faults: []turn.FaultKind{}, Schedules: 150})
 	found := says(result, "the last came before the first")
@@ -90,7 +90,7 @@ func TestFewestDecisions(t *testing.T) {
 	for i := range order {
 		without := turn.Schedule{Order: append(append([]turn.Decision(nil), order[:i]...), order[i+1:]...)}
 		again, err := explore.RunSchedule(t.Context(), lastFirst(), without, explore.Options{})
-		if err == nil { // else it cannot even be
+		if err == nil { // otherwise the shorter schedule is not even possible
 			assert.Empty(t, says(again, "the last came before the first"), "%s shows it too", without)
 		}
 	}
@@ -99,7 +99,7 @@ func TestFewestDecisions(t *testing.T) {
 	assert.NotEmpty(t, failing.errors)
 }
 
-// A violation can be written down as a test.
+// A violation can be written down as a Go test.
 func TestGoTest(t *testing.T) {
 	found := says(explored(t, torn(false), explore.Options{}), "half a memory")
 	require.Len(t, found, 1)
@@ -110,7 +110,7 @@ func TestGoTest(t *testing.T) {
 	assert.Contains(t, text, "\t"+found[0].Test+"\n}\n")
 }
 
-// Shortening ends with the budget, as the search before it does, and what was found is told.
+// Shortening ends with the budget, as the search before it does, and what was found is still reported.
 func TestShorteningHasABudget(t *testing.T) {
 	var opened atomic.Int64
 	s := lastFirst()
@@ -119,7 +119,7 @@ func TestShorteningHasABudget(t *testing.T) {
 		opened.Add(1)
 		return open(cancel)
 	}
-	runs := func() time.Time { return time.Unix(opened.Load(), 0) } // each takes a second
+	runs := func() time.Time { return time.Unix(opened.Load(), 0) } // each run takes a second
 	search := func(budget time.Duration) (searched, all int64) {
 		opened.Store(0)
 		result := explored(t, s, explore.Options{Faults: []turn.FaultKind{}, Schedules: 150, Workers: 1, Free: -1, Now: runs, Budget: budget,
@@ -128,20 +128,20 @@ func TestShorteningHasABudget(t *testing.T) {
 		return searched, opened.Load()
 	}
 	searched, all := search(0)
-	const show = 8 // it is run again to see whether it is the same, and to be shown
+	const show = 8 // the runs needed to repeat a schedule for comparison, and to show it
 	require.Greater(t, all, searched+3*show)
 	within, cut := search(time.Duration(searched) * time.Second)
 	assert.Equal(t, searched, within)
 	assert.LessOrEqual(t, cut, searched+show)
 }
 
-// What schedules leave behind is looked for after some dozens of them, and progress told; then
-// after as many as were run so far, and after a thousand at most.
+// The explorer looks for what schedules leave behind, and reports progress, first after some dozens of runs,
+// then whenever the number of runs has doubled, and at least after each thousand.
 func TestFirstLooks(t *testing.T) {
 	var told []int
 	explored(t, named(t, "hello"), explore.Options{Bound: 2, Workers: 1, Free: -1, Progress: func(run, _ int) { told = append(told, run) }})
 	require.Greater(t, len(told), 3)
-	last := 1 // the undisturbed turn
+	last := 1 // the run of the undisturbed turn
 	for _, run := range told[1:] {
 		assert.LessOrEqual(t, run-last, min(1024, max(64, last)), "%v", told)
 		last = run
@@ -149,8 +149,8 @@ func TestFirstLooks(t *testing.T) {
 	assert.Equal(t, []int{1, 65}, told[:2])
 }
 
-// A check looks into what Open has made as long as its run is judged: where the schedule is made shorter,
-// too, and where it is doubted whether the check knows the usual text alone.
+// A check may use what Open made, because Close is called only after the run is judged. This also holds while a
+// schedule is shortened, and while the explorer tests whether the check only knows the usual text.
 func TestChecksComeBeforeClose(t *testing.T) {
 	subject := func(wrong func(given int, prompt string) bool) turn.Subject {
 		return turn.Subject{Name: "a file", Open: func(cancel context.CancelCauseFunc) turn.Instance {
@@ -186,7 +186,7 @@ func TestChecksComeBeforeClose(t *testing.T) {
 	assert.Empty(t, result.Hints)
 }
 
-// A check that panics is one violation, with the line that does, and the rest of the exploration is there.
+// A check that panics is one violation, with the line that panicked, and the exploration continues.
 func TestChecksThatPanic(t *testing.T) {
 	s := remembering("many", 2, func([]*adk.Message) error { return nil })
 	s.Check = func(r turn.Run) error {
@@ -202,13 +202,13 @@ func TestChecksThatPanic(t *testing.T) {
 	assert.Regexp(t, `closed, in explore_test\.TestChecksThatPanic\.func2-range1 at property/explore/shorten_test\.go:\d+`, found[0].Text)
 }
 
-// Goroutines of the agent's own come in an order that no schedule makes: what they break is told of the
-// undisturbed turn, and not of the fault that was tried when it showed first.
+// An agent's own goroutines come in an order that no schedule determines. What goes wrong because of it is
+// reported of the undisturbed turn, and not of the fault that was tried when it first showed.
 func TestWhatComesByChanceIsNoFaults(t *testing.T) {
 	runs := 0
 	s := turn.Subject{Name: "by chance", Open: func(context.CancelCauseFunc) turn.Instance {
 		runs++
-		wrong := runs > 12 && runs%3 == 0 // in the place of an order that the system makes
+		wrong := runs > 12 && runs%3 == 0 // takes the place of an order that the system chooses
 		built := executing("by chance", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 			var all sync.WaitGroup
 			for range 2 {
@@ -231,8 +231,8 @@ func TestWhatComesByChanceIsNoFaults(t *testing.T) {
 	assert.Contains(t, found[0].Text, "some runs of this schedule show it, and others do not")
 }
 
-// Each run of the undisturbed turn is judged: what one of them breaks is told of no schedule that came
-// behind it.
+// Every run of the undisturbed turn is judged. What goes wrong in one of them is not reported of a schedule
+// that ran later.
 func TestTheUndisturbedTurnIsJudgedEachTime(t *testing.T) {
 	runs := 0
 	s := executing("now and then", func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() })

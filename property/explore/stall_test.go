@@ -29,7 +29,7 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// pair is a subject whose executor runs two strands, which share what make makes.
+// pair returns a subject whose executor runs two strands that share the value that make returns.
 func pair[T any](name string, make func() *T, strand func(ctx context.Context, dc *adk.DispatchContext, shared *T, n int) error) turn.Subject {
 	return turn.Subject{Name: name, Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
 		shared := make()
@@ -53,7 +53,7 @@ func pair[T any](name string, make func() *T, strand func(ctx context.Context, d
 	}}
 }
 
-// within explores with a budget, and holds that it ends in time.
+// within explores with a budget and checks that the exploration ends within it.
 func within(t *testing.T, s turn.Subject, budget time.Duration, o explore.Options) *explore.Exploration {
 	t.Helper()
 	o.Budget = budget
@@ -63,8 +63,8 @@ func within(t *testing.T, s turn.Subject, budget time.Duration, o explore.Option
 	return result
 }
 
-// slack is what a machine under load may take longer, and more so with the race detector:
-// what hangs takes for ever.
+// slack is how much longer a loaded machine may take, and longer with the race detector. A real hang never
+// ends, so the bound can be generous.
 var slack = func() time.Duration {
 	if race.Detector {
 		return 10 * time.Second
@@ -72,8 +72,8 @@ var slack = func() time.Duration {
 	return 2 * time.Second
 }()
 
-// served is how long something takes, of the time that this program gets: a pause of ten
-// milliseconds counts as no more than twenty, however late a machine under load ends it.
+// served measures how long do takes, in time that this program really gets: a pause of ten milliseconds
+// counts as at most twenty, however late a loaded machine ends it.
 func served(do func()) (sum time.Duration) {
 	const pause = 10 * time.Millisecond
 	over := make(chan struct{})
@@ -89,11 +89,11 @@ func served(do func()) (sum time.Duration) {
 	}
 }
 
-// patient is a budget that an exploration under load does not need to its end, either: it
-// ends as soon as it has found that something hangs.
+// patient is a budget that even an exploration on a loaded machine does not use up, because it ends as
+// soon as it has found that something hangs.
 const patient = patience.Long
 
-// endsOfItself explores what hangs, and holds that this ends long before the budget does.
+// endsOfItself explores a subject that hangs, and checks that it ends long before the budget does.
 func endsOfItself(t *testing.T, s turn.Subject, o explore.Options) *explore.Exploration {
 	t.Helper()
 	o.Budget = patient
@@ -104,7 +104,7 @@ func endsOfItself(t *testing.T, s turn.Subject, o explore.Options) *explore.Expl
 	return result
 }
 
-// says are the first violations that say something.
+// says returns the violations of x whose text contains text.
 func says(x *explore.Exploration, text string) (found []explore.Breach) {
 	for _, b := range x.Violations {
 		if strings.Contains(b.Text, text) {
@@ -116,13 +116,13 @@ func says(x *explore.Exploration, text string) (found []explore.Breach) {
 
 type locked struct{ first, second sync.Mutex }
 
-// A lock that is held over an operation is correct, and explored to the end: a strand
-// that is blocked by it loses the turn.
+// A lock that is held during an operation is correct, and such code is explored to its end: a strand that
+// waits for the lock gives up its turn.
 func TestLockHeldOverAnOperation(t *testing.T) {
 	s := pair("holds a lock", func() *locked { return &locked{} }, func(ctx context.Context, dc *adk.DispatchContext, l *locked, _ int) error {
 		l.first.Lock()
 		_, err := dc.Memories().Fetch(ctx)
-		l.first.Unlock() // not deferred: an operation answers, and does not unwind
+		l.first.Unlock() // no defer needed: operations return an answer and do not unwind the stack
 		return err
 	})
 	result := explored(t, s, explore.Options{})
@@ -131,11 +131,11 @@ func TestLockHeldOverAnOperation(t *testing.T) {
 	assert.Greater(t, result.Schedules, 60)
 }
 
-// So is a strand that waits for another one by a channel, for one that sleeps, and
-// for goroutines of its own.
+// The same holds for a strand that waits on a channel for another strand, for a strand that sleeps, or for
+// its own goroutines.
 func TestStrandsThatWaitForOneAnother(t *testing.T) {
 	thorough.Long(t)
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	s := pair("hands over", func() *chan int { c := make(chan int); return &c }, func(ctx context.Context, dc *adk.DispatchContext, c *chan int, n int) error {
 		if n == 0 {
 			select {
@@ -178,11 +178,11 @@ func TestStrandsThatWaitForOneAnother(t *testing.T) {
 	assert.Empty(t, result.Violations, result)
 }
 
-// RUN-5: two locks that are taken in two orders are a deadlock, with the lines that
+// RUN-5: two locks that are taken in two orders are a deadlock, reported with the lines that
 // wait.
 func TestDeadlockOfLocks(t *testing.T) {
 	thorough.Long(t)
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	s := pair("lock order", func() *locked { return &locked{} }, func(ctx context.Context, dc *adk.DispatchContext, l *locked, n int) error {
 		first, second := &l.first, &l.second
 		if n == 1 {
@@ -205,7 +205,7 @@ func TestDeadlockOfLocks(t *testing.T) {
 	}
 }
 
-// stacks are those of all goroutines, of which other tests may have left some.
+// stacks returns the stacks of all goroutines, including some that other tests have left behind.
 func stacks() []string {
 	for size := 1 << 20; ; size *= 2 {
 		all := make([]byte, size)
@@ -215,20 +215,20 @@ func stacks() []string {
 	}
 }
 
-// headOf is the name of the goroutine of a stack.
+// headOf returns the goroutine's name in the first line of a stack.
 func headOf(stack string) string {
 	head, _, _ := strings.Cut(stack, " [")
 	return head
 }
 
-// RUN-5: what was given up while it was made is not run when it has been made after all.
+// RUN-5: if the explorer gives up on a turn while Build is making it, the turn is not run once Build returns.
 func TestWhatIsMadeTooLateIsNotRun(t *testing.T) {
 	thorough.Long(t)
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	var made, ran atomic.Bool
 	over := make(chan struct{})
 	s := turn.Subject{Name: "made too late", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
-		if made.Swap(true) { // the first is to see whether it makes a turn
+		if made.Swap(true) { // the first call is the test whether Build makes a turn
 			<-over
 		}
 		run := func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -239,7 +239,7 @@ func TestWhatIsMadeTooLateIsNotRun(t *testing.T) {
 	}}
 	result := endsOfItself(t, s, explore.Options{Workers: 1})
 	assert.NotEmpty(t, says(result, "deadlock: "), result)
-	var making []string // the goroutines that do, by their heads
+	var making []string // the goroutines in Build, by their heads
 	for _, stack := range stacks() {
 		if strings.Contains(stack, "TestWhatIsMadeTooLateIsNotRun") && strings.Contains(stack, "explore.(*attempt).run(") {
 			making = append(making, headOf(stack))
@@ -253,15 +253,15 @@ func TestWhatIsMadeTooLateIsNotRun(t *testing.T) {
 	assert.False(t, ran.Load())
 }
 
-// RUN-5: a lock of the whole program is had by one run after the other. Who waits for one
-// that works for long while it has the lock is not stuck.
+// RUN-5: runs that share a lock of the whole program take it one after the other. A run is not stuck if it
+// waits for another run that holds the lock and works for a long time.
 func TestALockThatAnotherRunHas(t *testing.T) {
 	var lock sync.Mutex
 	var runs, work atomic.Int64
 	s := executing("shares a lock", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		lock.Lock()
-		if runs.Add(1) == 9 { // the runs before it are one after the other
-			for began := time.Now(); time.Since(began) < 200*time.Millisecond; { // for longer than runs wait that are alone
+		if runs.Add(1) == 9 { // the runs before this one do not overlap
+			for began := time.Now(); time.Since(began) < 200*time.Millisecond; { // longer than the explorer waits for a single run
 				work.Load()
 			}
 		}
@@ -274,13 +274,13 @@ func TestALockThatAnotherRunHas(t *testing.T) {
 	assert.Zero(t, result.Waited)
 }
 
-// RUN-5: whatever user code does, the exploration ends within its budget, and says
-// where it hung.
+// RUN-5: whatever user code does, the exploration ends within its budget, and the report says
+// where the code hung.
 func TestExplorationsEnd(t *testing.T) {
 	thorough.Long(t)
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
-	var over atomic.Bool // nothing spins behind its exploration
+	var over atomic.Bool // stops the spinning once its exploration has ended
 	spin := func() {
 		for !over.Load() {
 		}
@@ -322,11 +322,11 @@ func TestExplorationsEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var options explore.Options
-			if name == spinning { // before the others, who wait longer beside it, and in one run: it takes a core
+			if name == spinning { // alone and before the others: it takes a core, beside which the others would wait longer
 				options.Workers = 1
 				defer over.Store(true)
 			} else {
-				t.Parallel() // they wait, and take no core
+				t.Parallel() // the others only wait, and take no core
 			}
 			result := endsOfItself(t, c.subject, options)
 			found := says(result, c.want)
@@ -336,11 +336,11 @@ func TestExplorationsEnd(t *testing.T) {
 	}
 }
 
-// A run that is under way when the budget is used up is ended where it asks the engine
-// for something, and left behind where it does not; that says nothing against it.
+// If a run is under way when the budget is used up, it is ended when it next asks the engine for
+// something, and left behind if it never does. That is no violation.
 func TestARunIsNotWaitedFor(t *testing.T) {
 	thorough.Long(t)
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	for name, wait := range map[string]func(dc *adk.DispatchContext){
 		"asks":        func(dc *adk.DispatchContext) { dc.Now(); time.Sleep(time.Millisecond) },
 		"asks rarely": func(dc *adk.DispatchContext) { dc.Now(); time.Sleep(350 * time.Millisecond) },
@@ -359,10 +359,10 @@ func TestARunIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// A check that does not return, and a Close, are waited for as long as there is time.
+// A check or a Close that does not return is waited for as long as the budget lasts.
 func TestWhatHangsBesideTheRuns(t *testing.T) {
 	thorough.Long(t)
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
 	s := executing("is checked for ever", func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() })
@@ -395,7 +395,7 @@ func TestWhatHangsBesideTheRuns(t *testing.T) {
 	assert.EqualError(t, err, "is closed for ever: the first turn that it makes is not made, or not closed: the budget of 100ms was used up")
 }
 
-// A check that ends the test ends it.
+// A check that ends its goroutine, as t.FailNow does, ends the goroutine that called Explore.
 func TestCheckThatEndsTheTest(t *testing.T) {
 	s := checked(executing("fails now", func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() }),
 		func(turn.Run) error { runtime.Goexit(); return nil })
@@ -409,10 +409,10 @@ func TestCheckThatEndsTheTest(t *testing.T) {
 	assert.False(t, came)
 }
 
-// Behind the budget no run is begun: none to see who left a goroutine, whether a second run
-// is the same, or whether one that never ends keeps what others need.
+// After the budget is used up, no run is started: not to find out which schedule left a goroutine, whether a
+// second run is the same, or whether a run that never ends holds something that others need.
 func TestNoRunBeginsBehindTheBudget(t *testing.T) {
-	t.Parallel() // one waits
+	t.Parallel() // one of the subtests waits
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
 	for name, leave := range map[string]func(){
@@ -446,10 +446,10 @@ func TestNoRunBeginsBehindTheBudget(t *testing.T) {
 	}
 }
 
-// The same holds where the undisturbed turn hangs.
+// The exploration also ends if the undisturbed turn hangs.
 func TestUndisturbedHang(t *testing.T) {
 	thorough.Long(t)
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
 	result := endsOfItself(t, executing("never", func(context.Context, *adk.DispatchContext, *adk.Helpers) error { <-never; return nil }), explore.Options{})
@@ -457,16 +457,16 @@ func TestUndisturbedHang(t *testing.T) {
 	assert.Equal(t, "undisturbed", result.Violations[0].Schedule.String())
 }
 
-// A run that was left behind may keep what the next one needs. That is said, and no
-// run accused of what another one did.
+// A run that was left behind may hold something that the next run needs. The report says so, and
+// accuses no run of what another run did.
 func TestStateOfALostRun(t *testing.T) {
 	thorough.Long(t)
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	var global sync.Mutex
 	s := executing("global", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		global.Lock()
 		if _, err := dc.Messages().Fetch(ctx); err != nil {
-			global.Lock() // forgets that it has it
+			global.Lock() // forgets that it already holds the lock
 		}
 		global.Unlock()
 		return dc.Ack()
@@ -476,12 +476,12 @@ func TestStateOfALostRun(t *testing.T) {
 	assert.Contains(t, strings.Join(result.NotCovered, "\n"), "keeps what every run needs")
 }
 
-// RUN-5: a connection that nobody asks anything over keeps no run from being at rest. Who waits for
-// a goroutine that has failed, and gives nothing back, waits until its caller leaves: a hint says
-// where, and the exploration goes on.
+// RUN-5: an idle HTTP connection does not prevent a run from counting as stuck. If code waits for a goroutine
+// that has failed and never answers, it waits until its caller leaves. A hint says where it waits, and the
+// exploration continues.
 func TestWhoStandsStillBesideAConnection(t *testing.T) {
 	thorough.Long(t)
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "pens") }))
 	t.Cleanup(server.Close)
 	client := &http.Client{Transport: adkhttp.NewTransport(nil)}
@@ -502,7 +502,7 @@ func TestWhoStandsStillBesideAConnection(t *testing.T) {
 		return executing(name, func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 			found, failed := make(chan string), make(chan error, room)
 			go func() {
-				text, err := look(ctx) // begun behind the turn, where its caller leaves early
+				text, err := look(ctx) // runs after the turn if its caller leaves early
 				if err != nil {
 					failed <- err
 					return
@@ -545,7 +545,7 @@ func TestWhoStandsStillBesideAConnection(t *testing.T) {
 	assert.False(t, slices.ContainsFunc(result.Hints, func(b explore.Breach) bool { return b.Invariant == hint }), result)
 }
 
-// backsOff waits as clients do that ask again: by a timer of the machine's, or until the turn is over.
+// backsOff waits before a retry as clients do: on a timer of the machine, or until the turn is over.
 func backsOff(ctx context.Context) error {
 	select {
 	case <-time.After(50 * time.Millisecond):
@@ -555,8 +555,8 @@ func backsOff(ctx context.Context) error {
 	}
 }
 
-// Code that waits by the machine's clock before it asks again is held against all that any other is:
-// nothing else goes on meanwhile. Where strands do, it is said that less is known.
+// Code that waits on the machine's clock before it retries is judged like any other, because nothing else runs
+// meanwhile. If other strands run meanwhile, the report says that less is known.
 func TestWaitsByTheMachinesClock(t *testing.T) {
 	t.Parallel()
 	pays := func(ctx context.Context) (err error) {
@@ -599,13 +599,13 @@ func TestWaitsByTheMachinesClock(t *testing.T) {
 	assert.Contains(t, strings.Join(x.NotCovered, "\n"), "a strand waits there outside the engine")
 }
 
-// A goroutine of user code's own that forks strands and waits for them, beside another that waits for
-// a slow answer, takes no strand's turn: they are nobody's, whoever has it.
+// A goroutine of user code may fork strands and wait for them while another goroutine waits for a slow answer.
+// These goroutines belong to no strand, so their waiting takes no strand's turn.
 func TestGoroutinesThatForkAndWait(t *testing.T) {
 	t.Parallel()
 	asks := func(ctx context.Context, of string) error {
 		_, err := adk.Ask(ctx, of, "q", func(context.Context, string) (bool, error) {
-			<-time.After(time.Millisecond) // as a server takes
+			<-time.After(time.Millisecond) // a server takes some time too
 			return true, nil
 		}, adk.AskOptions{Effect: adk.EffectReads})
 		return err
@@ -648,8 +648,8 @@ func TestGoroutinesThatForkAndWait(t *testing.T) {
 	assert.Empty(t, x.Violations, "%s", x)
 }
 
-// A write that is sent again under another idempotency key each time is done twice, and the report says that
-// the keys differ: the code does send one.
+// A write that is sent again with a new idempotency key each time is done twice. The report then says that the
+// keys differ, because the code does send a key.
 func TestAnotherKeyEachTimeIsSaid(t *testing.T) {
 	for key, text := range map[bool]string{true: "pay was asked 2 times to write the same, each time with another idempotency key;", false: "pay was asked 2 times to write the same;"} {
 		subject := turn.Subject{Name: "till", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {

@@ -12,8 +12,8 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// An order of strands that goes wrong is shown side by side, from where it is not the
-// usual one.
+// An order of strands that goes wrong is shown side by side with the usual order, from where the two
+// differ.
 func TestStrandsBesideEachOther(t *testing.T) {
 	s := replying("last wins", func(ctx context.Context, dc *adk.DispatchContext) error {
 		var strands []*adk.Strand

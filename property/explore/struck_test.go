@@ -27,10 +27,10 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// team is an agent that has two sub-agents work at once, on goroutines of its own: one looks
-// something up and keeps the result, the other has a helper, reads what is remembered, and asks. Either begins
-// first, in turns, and what is the storing of one is the helper of the other by its number.
-// What store makes of a failure is what the first hears of it.
+// team returns an agent with two sub-agents that work concurrently, on goroutines of the agent. One uses a
+// tool and stores the result; the other dispatches a helper, reads the memories and asks. They take turns in
+// beginning first, so that one number may belong to a store of the first or to the helper of the second.
+// store decides what the first sub-agent learns of a failed store.
 func team(name string, store func(error) error) turn.Subject {
 	var mu sync.Mutex
 	runs := 0
@@ -105,10 +105,10 @@ func team(name string, store func(error) error) turn.Subject {
 	}}
 }
 
-// A fault is told of the call that it struck: where goroutines of an agent's own dispatch,
-// the number that the call had in another run says nothing, and a team that passes every
-// error on is accused of nothing. That its orders are not covered is said, and where they
-// come from.
+// A fault strikes the call that it was made for. If an agent's own goroutines dispatch, the number that
+// the call had in another run means nothing. A team that passes on every error is not accused. The report
+// says that the orders of its goroutines are not covered, and which lines start the
+// goroutines.
 func TestFaultsStrikeTheCallThatTheyWereMadeFor(t *testing.T) {
 	struck, missed := 0, 0
 	right := checked(team("right", func(err error) error { return err }), func(r turn.Run) error {
@@ -133,7 +133,7 @@ func TestFaultsStrikeTheCallThatTheyWereMadeFor(t *testing.T) {
 	assert.Contains(t, result.Summary(), "not all of it")
 }
 
-// What such a team hides is found all the same, and told of the storage that failed.
+// A failure that such a team hides is still found, and it is reported of the storage that failed.
 func TestWhatGoroutinesHideIsFound(t *testing.T) {
 	wrong := team("wrong", func(error) error { return nil })
 	result := explored(t, wrong, explore.Options{Workers: 1})
@@ -156,10 +156,10 @@ func TestWhatGoroutinesHideIsFound(t *testing.T) {
 	assert.Positive(t, found, result)
 }
 
-// What one run of a schedule shows and no other is no violation where the order is the
-// system's: nobody can see it again. It is a hint, and said to be open.
+// If only one run of a schedule shows something, and the system decides the order, it is not a violation,
+// because nobody can reproduce it. It is a hint, and the report says that the matter is open.
 func TestWhatIsSeenOnceIsAHint(t *testing.T) {
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	var mu sync.Mutex
 	checks := 0
 	once := checked(team("once", func(err error) error { return err }), func(turn.Run) error {
@@ -180,8 +180,8 @@ func TestWhatIsSeenOnceIsAHint(t *testing.T) {
 	assert.Contains(t, texts, "the report is missing\none run of this schedule showed it, and no other one")
 }
 
-// Over HTTP a transport is called until a fault breaks an answer, and from there on not: a
-// check that looks into a server of the subject's own is told so beside what it says.
+// An HTTP transport is called until a fault breaks an answer, and not after that. A check that looks into
+// the subject's own server may be misled by this, so its violation says that the server was not called.
 func TestServersSeeNothingBehindABrokenAnswer(t *testing.T) {
 	s := turn.Subject{Name: "files", Open: func(context.CancelCauseFunc) turn.Instance {
 		called := 0
@@ -215,7 +215,7 @@ func TestServersSeeNothingBehindABrokenAnswer(t *testing.T) {
 	}
 }
 
-// counting is a server that counts its calls.
+// counting is an HTTP transport that counts its calls.
 type counting func()
 
 func (c counting) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -223,8 +223,8 @@ func (c counting) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody, Request: req}, nil
 }
 
-// A body that nobody closes is a violation in a call that one goroutine asks in, and a hint where
-// several do, of which one may yet close it: also in one and the same turn.
+// A body that nobody closes is a violation if a single goroutine asks in that call. It is a hint if several
+// goroutines ask, since one of them may still close it. Both cases may occur in the same turn.
 func TestABodyIsClosedByWhoeverAsksInItsCall(t *testing.T) {
 	get := func(ctx context.Context) error {
 		client := &http.Client{Transport: adkhttp.NewTransport(filesServer{})}
@@ -272,15 +272,15 @@ func TestABodyIsClosedByWhoeverAsksInItsCall(t *testing.T) {
 	}
 }
 
-// filesServer answers with a file.
+// filesServer is an HTTP transport that answers with a file.
 type filesServer struct{}
 
 func (filesServer) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("a file")), Request: req}, nil
 }
 
-// Where one goroutine that code has begun asks for what several may, as a worker that happens to be the
-// first each time, a run that is another one the next time is a hint: who asks is chance.
+// If user code starts one goroutine that asks, it may be the one of several workers that happens to be first.
+// A run that then differs from the next run is only a hint, since chance decides which worker asks.
 func TestOneWorkerOfSeveral(t *testing.T) {
 	for _, apart := range []bool{true, false} {
 		runs := 0
@@ -316,8 +316,8 @@ func TestOneWorkerOfSeveral(t *testing.T) {
 	}
 }
 
-// Of goroutines that ask, an ask whose request has a key of chance in it is the same in each run: a
-// fault strikes it, whatever the key is.
+// If goroutines ask, two asks count as the same in different runs even if their requests contain a random
+// key. So a fault strikes the ask, whatever the key is.
 func TestAKeyOfChanceIsNoOtherRequest(t *testing.T) {
 	t.Parallel()
 	run := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -325,7 +325,7 @@ func TestAKeyOfChanceIsNoOtherRequest(t *testing.T) {
 		tools.Go(func() {
 			_, _ = adk.Ask(ctx, "search", "tea", func(context.Context, string) (string, error) { return "found", nil }, adk.AskOptions{Effect: adk.EffectReads})
 		})
-		tools.Go(func() { // and loses the error
+		tools.Go(func() { // loses the error
 			_, _ = adk.Ask(ctx, "ledger", "book under "+uuid(), func(context.Context, string) (string, error) { return "booked", nil }, adk.AskOptions{Effect: adk.EffectWrites})
 		})
 		if tools.Wait(); ctx.Err() != nil {
@@ -339,16 +339,16 @@ func TestAKeyOfChanceIsNoOtherRequest(t *testing.T) {
 	assert.NotEmpty(t, says(x, "what ledger was asked to write failed"), "%s", x)
 }
 
-// uuid is a random one, of version 4.
+// uuid returns a random UUID of version 4.
 func uuid() string {
 	var b [16]byte
-	_, _ = rand.Read(b[:]) // which never fails
+	_, _ = rand.Read(b[:]) // rand.Read never fails
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// A panic in a goroutine of user code's own ends the program: what it prints of the goroutine names the
-// schedule.
+// A panic in a goroutine of user code ends the program. What the runtime prints of the goroutine then names
+// the schedule.
 func TestGoroutinesSayTheirSchedule(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -375,7 +375,7 @@ func TestGoroutinesSayTheirSchedule(t *testing.T) {
 	assert.Regexp(t, `"adkreplay-schedule": "ask-refused@\d+"`, headings[0])
 }
 
-// net/http reads the body of a request on a goroutine of its own: user code has started none.
+// net/http reads a request's body on a goroutine of its own. That does not count as a goroutine of user code.
 func TestTheClientsGoroutineIsNotUserCode(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }))
 	defer server.Close()
@@ -386,7 +386,7 @@ func TestTheClientsGoroutineIsNotUserCode(t *testing.T) {
 		}}
 		client := &http.Client{Transport: adkhttp.NewTransport(base)}
 		run := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
-			body := io.NopCloser(strings.NewReader("a file")) // has no copy to read again
+			body := io.NopCloser(strings.NewReader("a file")) // a body that cannot be read a second time
 			req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://files.example/", body)
 			if err != nil {
 				return err

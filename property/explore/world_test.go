@@ -24,10 +24,10 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// completion is an answer of Chat Completions that is not streamed.
+// completion is an answer of Chat Completions without streaming.
 const completion = `{"choices":[{"index":0,"message":{"role":"assistant","content":"sun"},"finish_reason":"stop"}]}`
 
-// askingAll asks in every way and logs what it is answered.
+// askingAll returns a subject that asks in every way and logs the answers.
 func askingAll() turn.Subject {
 	return turn.Subject{Name: "asks", Scripted: true, Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
 		client := &http.Client{Transport: adkhttp.NewTransport(fakes.NewTransport(fakes.Converse(
@@ -66,7 +66,7 @@ func askingAll() turn.Subject {
 	}}
 }
 
-// post asks a model over HTTP, and gives the status and the body.
+// post asks a model over HTTP and returns the status and the body.
 func post(ctx context.Context, client *http.Client) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://model.example/v1/chat/completions", bytes.NewReader([]byte(`{"messages":[],"stream":true}`)))
 	if err != nil {
@@ -81,8 +81,8 @@ func post(ctx context.Context, client *http.Client) (string, error) {
 	return fmt.Sprint(resp.StatusCode, " ", string(body)), err
 }
 
-// saying is a check that finds what the log says, line by line, where that is not what it
-// says without a fault: what it says first.
+// saying returns a check that fails with the first line of the log that differs from the log without a
+// fault.
 func saying() func(turn.Run) error {
 	var usual []string
 	return func(r turn.Run) error {
@@ -107,8 +107,8 @@ func saying() func(turn.Run) error {
 	}
 }
 
-// Each fault of the world arrives where user code asks: as an error of the type that the
-// world's has, as a status, or as bytes.
+// Each fault of the world reaches user code where it asks, as the real fault would: as an error of the same
+// type, as a status, or as bytes.
 func TestFaultsOfTheWorldArrive(t *testing.T) {
 	subject := checked(askingAll(), saying())
 	explored(t, subject, explore.Options{Faults: []turn.FaultKind{}})
@@ -153,9 +153,9 @@ func TestFaultsOfTheWorldArrive(t *testing.T) {
 	}
 }
 
-// strange is a model over HTTP whose answers look otherwise than they must: with white space,
-// with events whose data begin at once, with a length, and for a client that stops reading at
-// the last event.
+// strange returns a subject that asks a model over HTTP. The answers are valid but unusual: JSON with white
+// space, events without a space after "data:", and a Content-Length. The client stops reading at the last
+// event.
 func strange() turn.Subject {
 	spaced := strings.NewReplacer("{", "{ ", ":", ": ", ",", ",\n  ").Replace(completion) + "\n"
 	event := `data:{"choices":[{"index":0,"delta":{"content":"sun"},"finish_reason":"stop"}]}`
@@ -180,8 +180,8 @@ func strange() turn.Subject {
 	})
 }
 
-// A tool that asks over HTTP with the context that it was given has nothing to mend where
-// the explorer makes it deaf to the end of that: its client would have noticed.
+// A tool that asks over HTTP with its own context is not accused if the explorer hides the end of that context
+// from it: in reality its HTTP client would have noticed.
 func TestDeafToolThatAsksOverHTTP(t *testing.T) {
 	s := subject("asks over HTTP", func(c *adk.Config) adk.RawTurn {
 		client := &http.Client{Transport: adkhttp.NewTransport(fakes.NewTransport(fakes.Converse(fakes.Reply{ContentType: "application/json", Body: `{"state":"sent"}`})))}
@@ -204,9 +204,9 @@ func TestDeafToolThatAsksOverHTTP(t *testing.T) {
 	assert.True(t, slices.ContainsFunc(result.Table.Rows, func(r explore.TableRow) bool { return r.Cells[0].Tried > 0 }), "the tool was made deaf")
 }
 
-// What asks over HTTP gets the faults that are made over HTTP, whatever its path, the white
-// space of its JSON and the form of its events, and although it stops reading when it has
-// all; and a head that says a length says that of what comes.
+// Asks over HTTP get the faults of HTTP, whatever their path, the white space in their JSON and the
+// form of their events are, even if the client stops reading once it has everything. A Content-Length
+// header gives the length of the changed body.
 func TestFaultsOfStrangeAnswers(t *testing.T) {
 	subject := checked(strange(), saying())
 	subject.Scripted = true
@@ -232,8 +232,8 @@ func TestFaultsOfStrangeAnswers(t *testing.T) {
 	}
 }
 
-// What was asked for is done although its answer is lost, and is not where nobody took the
-// call; a config that answers in the world's place keeps it from being asked.
+// A request takes effect although its answer is lost, but not if the fault means that nobody took it. A config
+// that answers in place of the world prevents that the world is asked.
 func TestWhatIsDoneAlthoughItsAnswerIsLost(t *testing.T) {
 	for kind, want := range map[turn.FaultKind]int{turn.AskLost: 2, turn.AskRefused: 1, turn.AskTimeout: 1, turn.AskSlow: 1, turn.AskDown: 0} {
 		for _, recorded := range []bool{false, true} {
@@ -272,8 +272,8 @@ func TestWhatIsDoneAlthoughItsAnswerIsLost(t *testing.T) {
 	}
 }
 
-// What a check says of a run to which the world gave an answer that looks right and is not
-// is a hint: an agent cannot know, and only who doubts everything would see.
+// If the world gave an answer that looks right but is wrong, what a check says of the run is only a hint: an
+// agent cannot know, unless it doubts every answer.
 func TestAnswersThatLookRight(t *testing.T) {
 	s := executing("asks", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		for _, city := range []string{"Oslo", "Rome"} {
@@ -311,8 +311,8 @@ func TestAnswersThatLookRight(t *testing.T) {
 	assert.Empty(t, result.Hints, "what is a violation is not said again")
 }
 
-// Two faults of one answer: the later one breaks what the earlier has left, and both
-// happen.
+// If two faults strike one answer, both take effect: the later one breaks what the earlier one left
+// over.
 func TestTwoFaultsOfOneAnswer(t *testing.T) {
 	var came []string
 	s := executing("asks", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -342,8 +342,8 @@ func TestTwoFaultsOfOneAnswer(t *testing.T) {
 	assert.Contains(t, came, "unexpected EOF")
 }
 
-// Answers may be lost each time, so that who tries again ends without one, and what was asked for is
-// done; whom a fault holds down that goes on is not given another answer by a second one.
+// Each answer may be lost, so that an agent that retries ends without one although its request took effect. An
+// ask that a lasting fault keeps failing is not given another answer by a second fault.
 func TestAnswersThatAreLostEachTime(t *testing.T) {
 	s := executing("pays", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		for range 3 {

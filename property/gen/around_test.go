@@ -38,10 +38,10 @@ func TestAround(t *testing.T) {
 	}))
 }
 
-// A middleware that is never the same twice is found, and the turn around it
-// comes down to nothing.
+// A middleware that behaves differently in every run is found, and the turn around it is shrunk to
+// nothing.
 func TestAroundFinds(t *testing.T) {
-	t.Chdir(t.TempDir()) // rapid keeps what failed in testdata
+	t.Chdir(t.TempDir()) // rapid writes failing cases to testdata
 	runs := 0
 	property := gen.Around(gen.Knobs{}, func() gen.Mine {
 		return gen.Mine{TurnInput: []adk.TurnMiddleware{{Name: "counts", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
@@ -55,19 +55,19 @@ func TestAroundFinds(t *testing.T) {
 	assert.Contains(t, all, `{"prompt":"p"}`, "the turn around it does not matter")
 }
 
-// around are the complaints of a property about user code, about the first turn that
-// shows them: no smaller one is looked for.
+// around returns the complaints of the property about user code, for the first turn that breaks it. It
+// does not shrink that turn.
 func around(t *testing.T, make func() gen.Mine) string {
 	t.Helper()
-	t.Chdir(t.TempDir()) // rapid keeps what failed in testdata
+	t.Chdir(t.TempDir()) // rapid writes failing cases to testdata
 	looks := flag.Lookup("rapid.shrinktime").Value
 	defer func(usual string) { assert.NoError(t, looks.Set(usual)) }(looks.String())
 	require.NoError(t, looks.Set("0s"))
 	return complaintsOf(t, gen.Around(gen.Knobs{}, make))
 }
 
-// complaintsOf are those of a property that some turn breaks: it is looked for among as many
-// turns as it takes, and not among as many as hold a property that nothing breaks.
+// complaintsOf returns the complaints of a property that some turn breaks. It draws as many turns as finding one
+// takes, which may be more than a property that always holds is checked with.
 func complaintsOf(t *testing.T, property func(*rapid.T)) string {
 	t.Helper()
 	defer draws.Checks(1000)()
@@ -76,7 +76,7 @@ func complaintsOf(t *testing.T, property func(*rapid.T)) string {
 	return strings.Join(failing.texts, "\n")
 }
 
-// divider is a tool whose careless form divides by whatever it is given.
+// divider returns a tool that divides. The careless form also divides by zero.
 func divider(careless bool) gen.Mine {
 	wrong := 0
 	tool, err := adk.NewTool(adk.ToolInit{Name: "divide", Description: "Divides 12.", InputSchema: json.RawMessage(`{"type":"object"}`),
@@ -106,8 +106,8 @@ func divider(careless bool) gen.Mine {
 		}}
 }
 
-// A tool is called by the turn around it, with arguments that are drawn, and its check is
-// asked about every run.
+// The turn around a tool calls it with drawn arguments, and the check of the author runs after each
+// run.
 func TestAroundTools(t *testing.T) {
 	found := around(t, func() gen.Mine { return divider(true) })
 	assert.Contains(t, found, "wrong: it divided by zero")
@@ -115,13 +115,13 @@ func TestAroundTools(t *testing.T) {
 	rapid.Check(t, gen.Around(gen.Knobs{}, func() gen.Mine { return divider(false) }))
 }
 
-// forgetful is a collection that says well of what it does not keep.
+// forgetful is a collection that reports success and stores nothing.
 type forgetful struct{ adk.Collection[*adk.Memory] }
 
 func (forgetful) Store(context.Context, adk.Scope, *adk.Memory) error { return nil }
 
-// A storage stands in the place of the turn's own, and what it keeps is held against what
-// the turn wrote, by the author's check.
+// The author's storage replaces the turn's own. The author's check compares what it holds with what the turn
+// wrote.
 func TestAroundStorage(t *testing.T) {
 	keeping := func(forgets bool) func() gen.Mine {
 		return func() gen.Mine {
@@ -156,9 +156,9 @@ func TestAroundStorage(t *testing.T) {
 	rapid.Check(t, gen.Around(gen.Knobs{}, keeping(false)))
 }
 
-// An executor decides in the place of the turn's own, and what a run opened is closed.
+// The author's executor replaces the turn's own, and Close is called for each run.
 func TestAroundExecutor(t *testing.T) {
-	defer draws.Checks(15)() // some reach an executor
+	defer draws.Checks(15)() // only some of them reach an executor
 	opened, closed, runs := 0, 0, 0
 	acks := func() gen.Mine {
 		opened++
@@ -180,7 +180,7 @@ func TestAroundExecutor(t *testing.T) {
 	assert.Contains(t, found, turn.Unsteady)
 }
 
-// complaints is a test that may fail.
+// complaints is a test that keeps its failures as texts.
 type complaints struct {
 	rapid.TB
 	texts []string

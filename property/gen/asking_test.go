@@ -18,13 +18,13 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// WLD-6: live code of a drawn turn that asks is answered by its recording, as a whole or
-// in pieces, well or with an error, and nothing diverges.
+// WLD-6: if live code of a drawn turn asks, its recording answers, as a whole or in pieces, with
+// success or with an error, and nothing diverges.
 func TestTurnsAskTheirRecordings(t *testing.T) {
 	asking := rapid.Custom(func(t *rapid.T) turn.Turn {
 		return onlyExecutor(gen.Turns(gen.Knobs{Legal: true, NoGoexit: true, OneStrand: true, Middlewares: -1}).Draw(t, "turn"))
 	})
-	defer draws.Checks(40)() // some ask
+	defer draws.Checks(40)() // only some of them ask
 	asked := 0
 	turntest.CheckTurns(t, asking, func(one turn.Turn) string {
 		trace, refused, err := one.Trace()
@@ -45,7 +45,7 @@ func TestTurnsAskTheirRecordings(t *testing.T) {
 	require.Greater(t, asked, 10, "they ask")
 }
 
-// onlyExecutor is a turn of which the executor's scripts are left, with what they do by
+// onlyExecutor returns t with only the executor's scripts, and with only those of their operations that use
 // their own handle.
 func onlyExecutor(t turn.Turn) turn.Turn {
 	kinds := []string{turn.OpAsk, "report-message", "now", "new-id", "stash", "store", "ack"}

@@ -12,7 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// RUN-11: strands that are drawn keep to their own handles, wherever they call a
+// RUN-11: drawn strands use only their own handles, wherever they call a
 // dispatch.
 func TestDrawnStrandsUseTheirOwnHandles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -28,9 +28,9 @@ func TestDrawnStrandsUseTheirOwnHandles(t *testing.T) {
 	})
 }
 
-// Whatever is done once in so many times is done, and is left out; less than once is a slip.
+// An event with a chance of one in n does occur, and does not always occur. A chance below one is an error.
 func TestOnceInAnyNumberOfTimes(t *testing.T) {
-	defer draws.Checks(15)() // of twenty each, and one in 33 must come
+	defer draws.Checks(15)() // each draws twenty, and the chance of one in 33 has to come up
 	for n := 1; n <= 33; n++ {
 		done, left := false, n == 1
 		rapid.Check(t, func(t *rapid.T) {

@@ -17,8 +17,8 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// answering is an agent that says what its model says. The careless one says it before it
-// has kept it, where that is long.
+// answering returns an agent that stores what its model says, and acks. The careless one ignores a failure to
+// store a long answer.
 func answering(careless bool) func(words int) turn.Instance {
 	return func(words int) turn.Instance {
 		said := strings.Repeat("so ", words)
@@ -47,11 +47,11 @@ func answering(careless bool) func(words int) turn.Instance {
 	}
 }
 
-// An input that is drawn and what goes wrong are found together, and the input is made
-// small: neither shows it alone.
+// A drawn input and a fault are found together, if neither shows the bug alone, and the input is
+// shrunk.
 func TestExploring(t *testing.T) {
 	thorough.Long(t)
-	t.Chdir(t.TempDir()) // rapid keeps what failed in testdata
+	t.Chdir(t.TempDir()) // rapid writes failing cases to testdata
 	inputs := rapid.IntRange(0, 12)
 	all := complaintsOf(t, gen.Exploring(inputs, answering(true), explore.Options{Workers: 1, Schedules: 20}))
 	assert.Contains(t, all, `explore.Reproduce(t, subject, "`, "the schedule that shows it")

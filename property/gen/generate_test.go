@@ -17,15 +17,15 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Every generated turn makes the same trace twice, replays without divergence
-// and keeps all invariants (DET-2).
+// Every generated turn makes the same trace twice, replays without divergence and satisfies all
+// invariants (DET-2).
 func TestTurns(t *testing.T) { turntest.CheckTurns(t, gen.Turns(gen.Knobs{}), turntest.Flawless) }
 
 func TestLegalTurns(t *testing.T) {
 	turntest.CheckTurns(t, gen.Turns(gen.Knobs{Legal: true, NoGoexit: true}), turntest.Flawless)
 }
 
-// So do those whose strands run in any order.
+// The same holds for turns whose strands run in any order.
 func TestTurnsInAnyOrder(t *testing.T) {
 	turntest.CheckTurns(t, turntest.InAnyOrder(gen.Turns(gen.Knobs{})), turntest.Flawless)
 }
@@ -42,7 +42,7 @@ func FuzzTurns(f *testing.F) {
 	}))
 }
 
-// What generated turns reach is no accident: of a thousand, every class has
+// Generated turns reach every class of turns: among a thousand, each class has
 // some.
 func TestTurnsReachEverything(t *testing.T) {
 	thorough.Long(t)

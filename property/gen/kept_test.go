@@ -15,8 +15,8 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// properties are what holds for every turn: each says what is wrong with one, or
-// nothing. Those that are only for some turns take every other.
+// properties hold for every turn. Each returns what is wrong with a turn, or nothing. Properties that are only
+// for some turns accept all others.
 var properties = map[string]func(turn.Turn) string{
 	"flawless":        turntest.Flawless,
 	"as predicted":    turntest.AsPredicted,
@@ -24,7 +24,7 @@ var properties = map[string]func(turn.Turn) string{
 	"recorded again":  recordedAgain,
 }
 
-// Turns that once broke a property hold to all of them.
+// Turns that once broke a property satisfy all properties now.
 func TestKeptTurns(t *testing.T) {
 	thorough.Long(t)
 	files, err := filepath.Glob(turntest.KeptTurns() + "/*.json")
@@ -38,7 +38,7 @@ func TestKeptTurns(t *testing.T) {
 			require.NoError(t, json.Unmarshal(data, &kept))
 			assert.NotEmpty(t, kept.Why, "say what went wrong, and why")
 			for name, holds := range properties {
-				for range 20 { // where goroutines raced
+				for range 20 { // repeated because goroutines raced
 					require.Empty(t, holds(kept.Turn), name)
 				}
 			}
@@ -46,8 +46,8 @@ func TestKeptTurns(t *testing.T) {
 	}
 }
 
-// A turn that breaks a property is kept as small as it gets, and only where that was
-// asked for.
+// A turn that breaks a property is shrunk and kept, and only if the environment asks for
+// that.
 func TestKeep(t *testing.T) {
 	t.Chdir(t.TempDir())
 	stores := func(one turn.Turn) string {

@@ -11,8 +11,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// DET-2: a turn that is recorded again from its trace alone comes to its end, and to
-// the same bytes, in whatever order its strands ran.
+// DET-2: a turn that is recorded again from its trace alone reaches its end with the same bytes, in
+// whatever order its strands ran.
 func TestTurnsAreRecordedAgain(t *testing.T) {
 	turntest.CheckTurns(t, turntest.InAnyOrder(gen.Turns(gen.Knobs{})), recordedAgain)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
-// subjectOf is a scenario as a subject.
+// subjectOf returns a scenario as a subject.
 func subjectOf(t testing.TB, name string) turn.Subject {
 	t.Helper()
 	s, ok := scenarios.Named(name)
@@ -25,8 +25,8 @@ func subjectOf(t testing.TB, name string) turn.Subject {
 	}}
 }
 
-// What an explorer broke goes wrong as a turn too, whose shortest form has the
-// fault in its user code.
+// A fault that an explorer injects can be written into a turn. The turn fails as well, and its shortest form
+// has the fault in its user code.
 func TestTurnUnder(t *testing.T) {
 	subject := subjectOf(t, "tool-round-trip")
 	whole, err := gen.TurnUnder(context.Background(), subject, turn.Schedule{})

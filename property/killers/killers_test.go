@@ -1,6 +1,6 @@
-// Package killers_test checks that the checks work. Each way in which this project
-// looks at a turn is a killer: it is shown the engine with a seeded mistake in it
-// and has to see that something is wrong.
+// Package killers_test checks that the checks work. Each way in which this project examines a turn is a
+// killer. A killer is run against the engine with a seeded mistake, and has to report that something is
+// wrong.
 package killers_test
 
 import (
@@ -25,8 +25,8 @@ import (
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
-// budget is how far every killer looks. It is counted and not timed, so that the
-// same mistakes are seen on every machine.
+// budget is how much every killer examines. It is counted and not timed, so that the same mistakes
+// are found on every machine.
 type budget struct{ scenarios, turns int }
 
 var (
@@ -36,7 +36,7 @@ var (
 
 var whole = flag.Bool("whole", false, "look as far as the budget for mutants goes, and not only at a sample")
 
-// killer looks at the engine from one side until it sees something wrong.
+// killer examines the engine in one way until it finds something wrong.
 type killer struct {
 	name string
 	// unit is what look counts.
@@ -44,8 +44,8 @@ type killer struct {
 	look func(budget) seenState
 }
 
-// seenState is what a killer has seen: by is the name of what is wrong and text
-// what that is; both are empty if nothing is. Looked is how much it has looked at.
+// seenState is what a killer found: by is the name of what is wrong and text describes it; both are
+// empty if nothing is wrong. Looked is how much it examined.
 type seenState struct {
 	Killer  string  `json:"killer"`
 	Looked  int     `json:"looked"`
@@ -62,7 +62,7 @@ var killers = []killer{
 	{"fixtures", "traces", verification},
 }
 
-// invariants holds the traces of the scenarios against all invariants.
+// invariants checks the traces of the scenarios against all invariants.
 func invariants(b budget) (seen seenState) {
 	for _, s := range scenarios.All()[:b.scenarios] {
 		seen.Looked++
@@ -84,7 +84,7 @@ func invariants(b budget) (seen seenState) {
 	return seen
 }
 
-// modelled asks the model what generated turns do.
+// modelled compares generated turns with the model.
 func modelled(b budget) (seen seenState) {
 	turns := gen.Turns(gen.Knobs{OneStrand: true, NoGoexit: true, Operations: 14})
 	for seed := range b.turns {
@@ -96,7 +96,7 @@ func modelled(b budget) (seen seenState) {
 	return seen
 }
 
-// generators runs generated turns twice, replays them and holds them against all
+// generators runs generated turns twice, replays them and checks them against all
 // invariants.
 func generators(b budget) (seen seenState) {
 	turns := gen.Turns(gen.Knobs{})
@@ -109,7 +109,7 @@ func generators(b budget) (seen seenState) {
 	return seen
 }
 
-// exploration breaks the scenarios at every crossing, once in each run.
+// exploration injects a fault at every crossing of the scenarios, one in each run.
 func exploration(b budget) (seen seenState) {
 	for _, s := range scenarios.All()[:b.scenarios] {
 		result, err := explore.Explore(context.Background(), subject(s), explore.Options{Bound: 1})
@@ -124,8 +124,8 @@ func exploration(b budget) (seen seenState) {
 	return seen
 }
 
-// verification replays the fixtures, as the engine without a mistake has recorded
-// them.
+// verification replays the fixtures, which the engine without a mistake
+// recorded.
 func verification(b budget) (seen seenState) {
 	for _, s := range scenarios.All()[:b.scenarios] { // the simple ones first
 		seen.Looked++
@@ -145,7 +145,7 @@ func verification(b budget) (seen seenState) {
 	return seen
 }
 
-// of is the seenState of what is wrong.
+// of returns seen with a finding.
 func (seen seenState) of(by string, what ...any) seenState {
 	seen.By, seen.Text = by, fmt.Sprintln(what...)
 	return seen
@@ -157,9 +157,9 @@ func subject(s scenarios.Scenario) turn.Subject {
 	}}
 }
 
-// No killer sees anything wrong with the engine as it stands. With a mistake in it,
-// this is the test that a mutant's binary runs, killer by killer, and it prints what
-// was seen as a line of JSON.
+// No killer finds anything wrong with the engine as it is. The binary of a mutant runs this test too, once
+// for each killer, and the test then prints what the killer found as a line of
+// JSON.
 func TestTheEngineStands(t *testing.T) {
 	if standIn() {
 		return

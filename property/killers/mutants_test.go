@@ -22,19 +22,19 @@ import (
 
 const treeRoot = "../.."
 
-// mutantsVariable names the mutants to build and to show to whole killers, or all.
+// mutantsVariable names the mutants to build and to run against whole killers, or "all".
 const mutantsVariable = "ADKREPLAY_MUTANTS"
 
-// patience is how long a killer may take, many times what it needs: an engine that
-// waits for ever is noticed too.
+// patience is how long a killer may take, many times more than it needs, so that an engine that waits
+// for ever is noticed too.
 const patience = 2 * time.Minute
 
-// binaryFlags make the binary in half the time, for they leave the optimizations out.
+// binaryFlags halve the time to build the binary, because they switch optimizations off.
 var binaryFlags = []string{"-gcflags=github.com/adkreplay/adkreplay/...=-N -l"}
 
-// Every mutant that a trace can show is killed, and by those whom its file names;
-// make killers builds all and prints who saw what. The variable set to DEL-3 builds
-// those of one rule.
+// Every mutant that a trace can show is killed by the killers that its file names. make killers builds
+// all mutants and prints which killer found which. If the variable is set to DEL-3, only the mutants of
+// that rule are built.
 func TestMutantsAreKilled(t *testing.T) {
 	named := os.Getenv(mutantsVariable)
 	if named == "" {
@@ -50,7 +50,7 @@ func TestMutantsAreKilled(t *testing.T) {
 	}
 	var mu sync.Mutex
 	verdicts, left := map[string]verdict{}, []mutant.Mutant(nil)
-	t.Cleanup(func() { // when the last of them has ended
+	t.Cleanup(func() { // runs when the last subtest has ended
 		fmt.Print(tableOf(verdicts, left))
 	})
 	for _, m := range chosen {
@@ -63,7 +63,7 @@ func TestMutantsAreKilled(t *testing.T) {
 			v := tried(t, builder, m)
 			mu.Lock()
 			verdicts[m.Name] = v
-			fmt.Fprintf(os.Stderr, "%d: %s %s\n", len(verdicts), m.Name, v.cells()) // it takes a while: say how far it is
+			fmt.Fprintf(os.Stderr, "%d: %s %s\n", len(verdicts), m.Name, v.cells()) // progress, since this takes a while
 			mu.Unlock()
 			assert.NotEmpty(t, v.killers(), "%s survives: %s A trace must show it: an invariant is missing, or a kind of turn", m.Name, m.Says)
 			for _, name := range m.Killers {
@@ -73,7 +73,7 @@ func TestMutantsAreKilled(t *testing.T) {
 	}
 }
 
-// verdict is what all killers saw of one mutant, in their order.
+// verdict is what each killer found of one mutant, in the order of the killers.
 type verdict struct {
 	mutant.Mutant
 	seen []seenState
@@ -88,9 +88,9 @@ func (v verdict) killers() (names []string) {
 	return names
 }
 
-// tried builds the mutant and shows it to every killer.
+// tried builds the mutant and runs every killer against it.
 func tried(t *testing.T, builder *mutant.Builder, m mutant.Mutant) verdict {
-	m.Flags = nil // a killer looks at traces, and no detector helps it
+	m.Flags = nil // killers examine traces, so a detector such as -race does not help them
 	ctx, cancel := mutant.InTime(t)
 	defer cancel()
 	binary, err := builder.Build(ctx, m, "property/killers", t.TempDir())
@@ -104,8 +104,8 @@ func tried(t *testing.T, builder *mutant.Builder, m mutant.Mutant) verdict {
 	return v
 }
 
-// shown runs one killer in a process of its own, since a mutant may end it, or
-// never end.
+// shown runs one killer in a process of its own, because a mutant may end the process, or never
+// end.
 func shown(ctx context.Context, binary string, k killer, whole bool) (seenState, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -130,11 +130,11 @@ func shown(ctx context.Context, binary string, k killer, whole bool) (seenState,
 	return seen, nil
 }
 
-// standInVariable has this program do what a mutant may, in the place of a killer.
+// standInVariable makes this program behave as a mutant may, in place of a killer.
 const standInVariable = "ADKREPLAY_STAND_IN"
 
-// What a process says of a killer is what the killer saw. One that ends without a word, or
-// waits for ever, is noticed too.
+// The result of a killer is what its process prints. A process that ends without printing, or that never ends,
+// is noticed too.
 func TestShown(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -155,7 +155,7 @@ func TestShown(t *testing.T) {
 	assert.ErrorContains(t, err, "it said nothing")
 }
 
-// standIn does what a mutant may, and reports whether it is one that does.
+// standIn behaves as a mutant may, and reports whether the variable asked for that.
 func standIn() bool {
 	switch os.Getenv(standInVariable) {
 	case "sees":
@@ -163,7 +163,7 @@ func standIn() bool {
 	case "dies":
 		os.Exit(3)
 	case "sleeps":
-		fmt.Println("fatal error: all goroutines are asleep - deadlock!") // as the runtime says
+		fmt.Println("fatal error: all goroutines are asleep - deadlock!") // what the runtime prints
 		os.Exit(2)
 	case "is silent":
 	default:
@@ -172,7 +172,7 @@ func standIn() bool {
 	return true
 }
 
-// tableOf is the table of mutants against killers, with what follows from it.
+// tableOf returns the table of mutants and killers, with its totals.
 func tableOf(verdicts map[string]verdict, left []mutant.Mutant) string {
 	var names []string
 	for name := range verdicts {
@@ -216,7 +216,7 @@ func tableOf(verdicts map[string]verdict, left []mutant.Mutant) string {
 	return text.String()
 }
 
-// cells say of each killer what it saw, and after how many of its unit.
+// cells says for each killer what it found, and after how many of its units.
 func (v verdict) cells() string {
 	var text strings.Builder
 	for _, s := range v.seen {
@@ -232,7 +232,7 @@ func (v verdict) cells() string {
 	return text.String()
 }
 
-// first is how long the fastest killer took.
+// first returns how long the fastest killer took.
 func (v verdict) first() string {
 	best := -1.0
 	for _, s := range v.seen {

@@ -10,8 +10,8 @@ import (
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
-// The table says of each mutant who saw it and who did not, which ones a single
-// killer holds, and what was left out and why.
+// The table says for each mutant which killers found it, which mutants only a single killer finds, and
+// which mutants were left out and why.
 func TestTable(t *testing.T) {
 	verdicts := map[string]verdict{}
 	for _, v := range []verdict{

@@ -18,7 +18,7 @@ import (
 	"github.com/adkreplay/adkreplay/property/sessions"
 )
 
-// newHeard is the key of heard in a later release, which keeps the texts in an object.
+// newHeard is the key heard in a later release, which keeps the texts in an object.
 var newHeard = must(session.NewKey[struct {
 	All []string `json:"all"`
 }](session.KeyInit{Name: heard.Name(), Version: 2, Upgrade: func(_ int, old json.RawMessage) (json.RawMessage, error) {
@@ -39,7 +39,7 @@ func hearsNow(_ context.Context, dc *adk.DispatchContext) error {
 	return newHeard.Set(dc, all)
 }
 
-// upgraded is a program of two releases.
+// upgraded returns a subject with two releases of a program.
 func upgraded() sessions.Subject {
 	return sessions.Subject{Name: "upgraded", Deliveries: deliveries(2), Open: func() sessions.Instance {
 		m := must(memory.New(storage.Config{}))
@@ -54,7 +54,7 @@ func upgraded() sessions.Subject {
 	}}
 }
 
-// sleeping takes longer than a third of its lease.
+// sleeping is a turn that takes longer than a third of its lease.
 func sleeping(ctx context.Context, dc *adk.DispatchContext) error {
 	if err := dc.Sleep(ctx, 45*time.Second); err != nil {
 		return err
@@ -62,7 +62,7 @@ func sleeping(ctx context.Context, dc *adk.DispatchContext) error {
 	return hears(ctx, dc)
 }
 
-// counting is a provider that keeps how often it was asked.
+// counting is a provider that stores how often it was asked.
 type counting struct{ n int }
 
 func (*counting) Name() string    { return "counting" }
@@ -80,14 +80,14 @@ func (c *counting) Commit(context.Context, *adk.TurnContext) (json.RawMessage, e
 	return json.Marshal(c.n + 1)
 }
 
-// providing has a provider.
+// providing returns a config with a provider.
 func providing(func() *session.Host) session.Config {
 	c := agent(hears)
 	c.Providers = []session.Provider{&counting{}}
 	return c
 }
 
-// delegating hands its first delivery on to a session of its own.
+// delegating returns a config whose turn delegates work on its first delivery to a new session.
 func delegating(host func() *session.Host) session.Config {
 	return agent(func(ctx context.Context, dc *adk.DispatchContext) error {
 		seed, err := session.SeedOf(dc)
@@ -101,7 +101,7 @@ func delegating(host func() *session.Host) session.Config {
 	})
 }
 
-// correct are subjects without a mistake.
+// correct returns subjects without a mistake.
 func correct() []sessions.Subject {
 	direct := kept("direct", func(func() *session.Host) session.Config {
 		c := agent(hears)
@@ -116,10 +116,10 @@ func correct() []sessions.Subject {
 	}
 }
 
-// everything reports whether nothing is to be left out.
+// everything reports whether the environment asks for a full run (ADKREPLAY_ZOO=all).
 func everything() bool { return os.Getenv("ADKREPLAY_ZOO") == "all" }
 
-// Hosts and stores without a mistake are never accused, whatever goes wrong around them.
+// Hosts and stores without a mistake are never accused, whatever faults occur around them.
 func TestCorrectHosts(t *testing.T) {
 	o := sessions.Options{Schedules: 12}
 	if everything() {
@@ -134,8 +134,8 @@ func TestCorrectHosts(t *testing.T) {
 	}
 }
 
-// SES-31, SES-34: what a commit has accepted is told by whoever runs it, where the host that
-// made the commit could not find out under which number.
+// SES-31, SES-34: if the host that committed a delegation could not learn the number of the new delivery, the
+// host that runs that delivery journals that it was accepted.
 func TestChildrenAreToldByWhoRunsThem(t *testing.T) {
 	sessions.Reproduce(t, kept("delegating", delegating), "a:deliver@1+fail@5")
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/adkreplay/adkreplay/property/sessions"
 )
 
-// doing is the subject of an executor.
+// doing returns a subject whose executor is turn.
 func doing(name string, turn func(context.Context, *adk.DispatchContext) error) sessions.Subject {
 	return kept(name, func(func() *session.Host) session.Config { return agent(turn) })
 }
@@ -35,8 +35,8 @@ func explored(t *testing.T, s sessions.Subject, o sessions.Options) *sessions.Ex
 	return found
 }
 
-// A crash before and after every call of the store, which are the rows of the table of crashes,
-// is tried before anything is drawn, and so are the other faults there.
+// The explorer tries a crash before and after every call of the store, which are the rows of the table of
+// crashes, and the other faults there, before it draws random schedules.
 func TestEveryRowOfTheTableOfCrashes(t *testing.T) {
 	tried, schedules := sessions.Planned(elsewhere())
 	for _, call := range []string{"Start", "Claim", "Load", "Begin", "Prompt", "Deliver", "Create", "Snapshot", "Commit", "Applied", "Notify", "Notified", "Release", "Pending"} {
@@ -52,8 +52,8 @@ func TestEveryRowOfTheTableOfCrashes(t *testing.T) {
 	assert.Less(t, schedules, 1000, "the default has room for all of them")
 }
 
-// What a schedule says comes about: what is done before a crash or a failure stays done, and
-// nothing else.
+// A schedule does what it says: what was done before a crash or a failure stays done, and nothing
+// else does.
 func TestFaultsComeAbout(t *testing.T) {
 	commit := sessions.CallNumber(listener(), "Commit")
 	committed := func(host string, attempt int) string {
@@ -63,7 +63,7 @@ func TestFaultsComeAbout(t *testing.T) {
 		"a:deliver@1": {committed("a", 1)},
 		fmt.Sprintf("a:deliver@1+crash@%d", commit):                         {committed("last", 2)},
 		fmt.Sprintf("a:deliver@1+crash-after@%d", commit):                   nil,
-		fmt.Sprintf("a:deliver@1+fail@%d", commit):                          {committed("a", 1)}, // who asks once more
+		fmt.Sprintf("a:deliver@1+fail@%d", commit):                          {committed("a", 1)}, // the host asks once more
 		fmt.Sprintf("a:deliver@1+fail-after@%d", commit):                    {committed("a", 1)},
 		fmt.Sprintf("a:deliver@1+stand@%d,expire,b:deliver@1", commit):      {committed("b", 2), "a dropped d1, attempt 1, E_SESSION_LEASE_LOST"},
 		fmt.Sprintf("a:deliver@1+stand@%d,b:deliver@1", commit):             {committed("a", 1)},
@@ -92,7 +92,7 @@ func TestFaultsComeAbout(t *testing.T) {
 	}
 }
 
-// A schedule is read as it is written, whatever was drawn.
+// Every schedule that can be drawn is written and parsed back as the same text.
 func TestSchedulesAreRead(t *testing.T) {
 	for _, s := range sessions.Draw(upgraded(), 1, 500) {
 		read, err := sessions.ParseSchedule(s.String())
@@ -121,7 +121,7 @@ func TestSchedulesAreRead(t *testing.T) {
 	}
 }
 
-// What cannot be run is an error, and no violation.
+// A subject or schedule that cannot run is an error, and not a violation.
 func TestSubjectsThatCannotRun(t *testing.T) {
 	none := sessions.Subject{Name: "none"}
 	idle := listener()
@@ -151,7 +151,7 @@ func TestSubjectsThatCannotRun(t *testing.T) {
 	}
 }
 
-// DET-2: the same subject and seed make the same exploration, and another seed another one.
+// DET-2: the same subject and seed give the same exploration, and another seed gives another one.
 func TestEqualExplorations(t *testing.T) {
 	at := slices.IndexFunc(mutants, func(m mutant) bool { return m.name == "nothing is pending" })
 	text := func() string {
@@ -166,7 +166,7 @@ func TestEqualExplorations(t *testing.T) {
 	assert.NotEqual(t, sessions.Draw(listener(), 1, 5), sessions.Draw(listener(), 2, 5))
 }
 
-// A subject that is not the same twice is told as such.
+// A subject that differs between two runs of a schedule is reported as unsteady.
 func TestUnsteady(t *testing.T) {
 	var runs atomic.Int64
 	s := doing("unsteady", func(ctx context.Context, dc *adk.DispatchContext) error {
@@ -182,7 +182,7 @@ and its turn at line \d+ of its trace
   value.\$json.x\[0\]: "1" → "\d+"$`, found.Violations[0].Text)
 }
 
-// SES-19: where nothing ever works, nothing is violated, and the exploration says why that is.
+// SES-19: if no delivery is ever committed, nothing is violated, and the exploration says why.
 func TestNothingIsCommitted(t *testing.T) {
 	s := doing("broken", func(context.Context, *adk.DispatchContext) error { return errNotNow })
 	found := explored(t, s, sessions.Options{Schedules: 5})
@@ -199,8 +199,8 @@ func TestNothingIsCommitted(t *testing.T) {
 	assert.NotContains(t, strings.Join(explored(t, s, sessions.Options{Schedules: 1}).NotCovered, "\n"), "no delivery was committed")
 }
 
-// The ways in which schedules are made take turns: none waits until all of another were run, of
-// which there are more than anybody asks for where much is delivered. What is left of them is told.
+// The ways of making schedules take turns. No way waits until all schedules of another have run, since with many
+// deliveries there are more of these than the limit allows. The report says what was left out of each.
 func TestWaysTakeTurns(t *testing.T) {
 	left := explored(t, listener(), sessions.Options{Schedules: 30})
 	require.Len(t, left.NotCovered, 6, "each but what is drawn: %s", left)
@@ -220,7 +220,7 @@ func TestWaysTakeTurns(t *testing.T) {
 	one := explored(t, listener(), sessions.Options{Schedules: 1}).NotCovered
 	assert.Equal(t, "schedules with a host that resumes delivery 1 or a later one: the limit of 1 schedule was reached", one[0])
 	assert.Contains(t, one[len(one)-1], "schedules with many things wrong, which are drawn: the limit of 1 schedule was reached")
-	second := listener() // what only the second delivery does wrong when it is resumed
+	second := listener() // fails only if the second delivery is resumed
 	second.Check = func(r sessions.Run) error {
 		if strings.HasPrefix(r.Schedule.String(), "a:deliver@2+crash-after@1,expire,b:resume+crash@") {
 			return errNotNow
@@ -232,7 +232,7 @@ func TestWaysTakeTurns(t *testing.T) {
 	assert.Empty(t, explored(t, listener(), sessions.Options{}).NotCovered, "the usual number has room for all with one thing wrong of two deliveries")
 }
 
-// DET-6: a turn that waits for nothing is told with where it waits, and an exploration ends.
+// DET-6: a turn that waits for ever is reported with the place where it waits, and the exploration ends.
 func TestHang(t *testing.T) {
 	s := doing("stuck", func(context.Context, *adk.DispatchContext) error {
 		select {}
@@ -244,11 +244,11 @@ func TestHang(t *testing.T) {
 	assert.NotEmpty(t, found.NotCovered)
 }
 
-// A turn that waits for its caller is cancelled: that is no hang, and it is settled when it
-// no longer waits.
+// A turn that waits for its caller to cancel it is cancelled. This is no hang, and the delivery is settled by
+// an attempt that no longer waits.
 func TestWaitForTheCaller(t *testing.T) {
 	thorough.Long(t)
-	t.Parallel() // it waits
+	t.Parallel() // the test mostly waits
 	s := sessions.Subject{Name: "waiting", Deliveries: deliveries(1), Open: func() sessions.Instance {
 		i := listener().Open()
 		waited := false
@@ -270,8 +270,8 @@ func TestWaitForTheCaller(t *testing.T) {
 	assert.Empty(t, found.Violations, "%s", found)
 }
 
-// An exploration ends with its budget and with its context, also while user code is at work
-// for ever.
+// An exploration ends with its budget and with its context, even if user code never
+// returns.
 func TestExplorationsEnd(t *testing.T) {
 	thorough.Long(t)
 	var over atomic.Bool
@@ -297,19 +297,19 @@ func TestExplorationsEnd(t *testing.T) {
 
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errNotNow)
-	for _, s := range []sessions.Subject{listener(), slow} { // which may be given up before it has run once
+	for _, s := range []sessions.Subject{listener(), slow} { // the exploration may be given up before the subject has run once
 		found, err := sessions.Explore(ctx, s, sessions.Options{})
 		require.NoError(t, err)
 		assert.Equal(t, []string{"schedules that follow: not now"}, found.NotCovered)
 	}
 }
 
-// panicking is a store that panics at a call.
+// panicking is a store whose Commit panics.
 type panicking struct{ session.Store }
 
 func (panicking) Commit(context.Context, session.Claim, session.Commit) error { panic("no such table") }
 
-// What panics, or ends its goroutine, around hosts is a violation, and not the end of the test.
+// A panic or a runtime.Goexit around a host is a violation, and does not end the test.
 func TestPanics(t *testing.T) {
 	s := kept("panicking", func(func() *session.Host) session.Config { return agent(hears) }, func(s session.Store) session.Store { return panicking{s} })
 	found := explored(t, s, sessions.Options{Schedules: 1})
@@ -327,7 +327,7 @@ func TestPanics(t *testing.T) {
 	}
 }
 
-// A check sees the final state: values, records, outcomes, and the journal.
+// A check can read the final state: values, records, outcomes, and the journal.
 func TestFinalState(t *testing.T) {
 	s := listener()
 	s.Check = func(r sessions.Run) error {
@@ -358,7 +358,7 @@ func TestFinalState(t *testing.T) {
 	assert.Contains(t, explored(t, s, sessions.Options{Schedules: 1}).Violations[0].Text, "it panicked: the file is closed, in sessions_test.")
 }
 
-// SES-34: a prompt that is not made of the seed alone cannot be played again.
+// SES-34: a prompt that does not depend on the seed alone cannot be replayed.
 func TestPromptOfTheMoment(t *testing.T) {
 	asked := 0
 	s := kept("momentary", func(func() *session.Host) session.Config {
@@ -376,7 +376,7 @@ func TestPromptOfTheMoment(t *testing.T) {
 	assert.NotContains(t, found.Violations[0].Text, "times before", "nothing of the prompt, in which a secret may stand")
 }
 
-// STO-3: a storage that does not keep tenants apart is found out, whoever made it.
+// STO-3: a storage that does not keep tenants apart is found, whoever wrote it.
 func TestSharedStorage(t *testing.T) {
 	shared := sessions.Subject{Name: "shared", Deliveries: deliveries(1), Open: func() sessions.Instance {
 		i := listener().Open()
@@ -394,7 +394,7 @@ func TestSharedStorage(t *testing.T) {
 	assert.Contains(t, found.Violations[0].Schedule.String(), "to-tenant")
 }
 
-// What was found is written as a test that a person can read.
+// A violation is written as a Go test that a person can read.
 func TestGoTest(t *testing.T) {
 	s := listener()
 	s.Check = func(r sessions.Run) error {
@@ -432,7 +432,7 @@ func TestTheCheckGivenAToSession1ADeliver1(t *testing.T) {
 `, text)
 }
 
-// Of the schedules that show the same the shortest is made shorter, and not the first that came.
+// Of the schedules that show the same violation, the shortest one is shortened further, not the first one.
 func TestShortestOfThoseThatShowIt(t *testing.T) {
 	s := listener()
 	s.Check = func(r sessions.Run) error {
@@ -459,7 +459,7 @@ func TestShortestOfThoseThatShowIt(t *testing.T) {
 	assert.Equal(t, "a:deliver@1+crash@1", found.Violations[0].Schedule.String(), "what stands, and is overtaken, is simpler where it crashes")
 }
 
-// subtests is a test that keeps what its subtests fail with.
+// subtests is a test that keeps the names and failures of its subtests.
 type subtests struct {
 	quiet
 	names []string
@@ -474,7 +474,7 @@ func (s *subtests) Run(name string, f func(*subtests)) bool {
 	return false
 }
 
-// Each violation fails a subtest that -run takes.
+// Each violation fails a subtest that -run can select.
 func TestTest(t *testing.T) {
 	s := listener()
 	s.Check = func(sessions.Run) error { return errNotNow }
@@ -487,8 +487,8 @@ func TestTest(t *testing.T) {
 	assert.Contains(t, test.logs[0], "within turns", "the table")
 }
 
-// SES-24: attempts at a delivery write the same twice, and whoever is asked can know only by a
-// key that stays. What one attempt writes twice is its own matter.
+// SES-24: several attempts at a delivery make the same write again, and the service can notice this only by a key
+// that stays the same. Two writes within one attempt are not reported.
 func TestWritesInEachAttempt(t *testing.T) {
 	thorough.Long(t)
 	paying := func(name string, key func(dc *adk.DispatchContext, seed session.Seed) string, more ...string) sessions.Subject {
@@ -538,7 +538,7 @@ func TestWritesInEachAttempt(t *testing.T) {
 	}
 	byDelivery := func(_ *adk.DispatchContext, s session.Seed) string { return s.Delivery }
 	assert.Empty(t, of(paying("by delivery", byDelivery)))
-	assert.Empty(t, of(kept("strands", func(func() *session.Host) session.Config { // in an order that each attempt has of its own
+	assert.Empty(t, of(kept("strands", func(func() *session.Host) session.Config { // each attempt asks in another order
 		return agent(func(ctx context.Context, dc *adk.DispatchContext) error {
 			seed, err := session.SeedOf(dc)
 			if err != nil {
@@ -558,7 +558,7 @@ func TestWritesInEachAttempt(t *testing.T) {
 	var q quiet
 	sessions.Reproduce(&q, paying("two without a key", func(*adk.DispatchContext, session.Seed) string { return "" }, "", ""), "a:deliver@1")
 	assert.Empty(t, q.failures, "in one attempt")
-	for at := 1; at < 60; at++ { // between the two as well
+	for at := 1; at < 60; at++ { // a crash between the two writes is included
 		var q quiet
 		sessions.Reproduce(&q, two, fmt.Sprintf("a:deliver@1+crash@%d", at))
 		assert.Empty(t, q.failures)

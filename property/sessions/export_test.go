@@ -8,15 +8,15 @@ import (
 	"github.com/adkreplay/adkreplay/adk/session"
 )
 
-// WithMutant is a subject whose hosts have a store that is not the one that they were given:
-// so they do what a host with a mistake does. Told tells an outcome.
+// WithMutant returns s with hosts whose store is replaced by what mutant makes of it, so that they behave like
+// hosts with a mistake. The mutant may call told to report an outcome.
 func WithMutant(s Subject, mutant func(s session.Store, told func(session.Outcome)) session.Store) Subject {
 	s.mutant = mutant
 	return s
 }
 
-// Planned says at which calls of a host each kind of fault is tried before anything is
-// drawn, and how many schedules that takes.
+// Planned returns at which calls of a host each kind of fault is tried before random schedules are
+// drawn, and the number of these schedules.
 func Planned(s Subject) (tried map[string]map[FaultKind]bool, schedules int) {
 	e := newExploring(context.Background(), s, Options{})
 	base, left := e.base(), abandoned(1)
@@ -49,7 +49,7 @@ func Planned(s Subject) (tried map[string]map[FaultKind]bool, schedules int) {
 	return tried, schedules
 }
 
-// Draw draws schedules.
+// Draw draws n random schedules.
 func Draw(s Subject, seed uint64, n int) (all []Schedule) {
 	e := newExploring(context.Background(), s, Options{Seed: seed})
 	for i := range n {
@@ -58,8 +58,8 @@ func Draw(s Subject, seed uint64, n int) (all []Schedule) {
 	return all
 }
 
-// CallNumber is the number of the first call of a name that delivering the first delivery
-// takes.
+// CallNumber returns the number of the first call with this name while the first delivery is
+// delivered, counted from 1.
 func CallNumber(s Subject, name string) int {
 	e := newExploring(context.Background(), s, Options{})
 	return slices.Index(e.run(e.base()).calls[0].calls, name) + 1

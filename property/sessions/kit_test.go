@@ -21,10 +21,10 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// heard is what a session has heard so far, in order.
+// heard is the key for the ids of the deliveries that a session has heard so far, in order.
 var heard = must(session.NewKey[[]string](session.KeyInit{Name: "test.heard"}))
 
-// chat is a channel that keeps a payload, a text, as a message.
+// chat is a channel that stores each payload, a text, as a message.
 type chat struct{ state json.RawMessage }
 
 func newChat(state json.RawMessage) (session.Channel, error) { return &chat{state}, nil }
@@ -46,7 +46,7 @@ func (c *chat) Deliver(ctx context.Context, tc *adk.TurnContext, d session.Deliv
 	return tc.Messages().Store(ctx, m)
 }
 
-// hears is a turn that adds the id of its delivery to what was heard.
+// hears is a turn that appends the id of its delivery to heard.
 func hears(ctx context.Context, dc *adk.DispatchContext) error {
 	seed, err := session.SeedOf(dc)
 	if err != nil {
@@ -66,7 +66,7 @@ func hears(ctx context.Context, dc *adk.DispatchContext) error {
 	return dc.Messages().Store(ctx, m)
 }
 
-// agent is a config of hosts whose turns do what a function says, and then ack.
+// agent returns a config of hosts whose turns call turn and then ack.
 func agent(turn func(context.Context, *adk.DispatchContext) error) session.Config {
 	return session.Config{
 		Agent: adk.Config{Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -81,7 +81,7 @@ func agent(turn func(context.Context, *adk.DispatchContext) error) session.Confi
 	}
 }
 
-// kept is a subject of a config, on a store in memory that change may change.
+// kept returns a subject with this config, on a store in memory that the functions in change may wrap.
 func kept(name string, config func(func() *session.Host) session.Config, change ...func(session.Store) session.Store) sessions.Subject {
 	return sessions.Subject{Name: name, Deliveries: deliveries(2), Erases: true, Open: func() sessions.Instance {
 		m := must(memory.New(storage.Config{}))
@@ -100,12 +100,12 @@ func kept(name string, config func(func() *session.Host) session.Config, change 
 	}}
 }
 
-// listener is the subject of most tests, which has no mistake.
+// listener returns the subject of most tests, which has no mistake.
 func listener() sessions.Subject {
 	return kept("listener", func(func() *session.Host) session.Config { return agent(hears) })
 }
 
-// elsewhere keeps its records where the store does not write them.
+// elsewhere returns a subject whose records are in a storage that the session store does not write.
 func elsewhere() sessions.Subject {
 	return sessions.Subject{Name: "elsewhere", Deliveries: deliveries(2), Erases: true, Open: func() sessions.Instance {
 		m, records := must(memory.New(storage.Config{})), must(memory.New(storage.Config{}))
@@ -125,7 +125,7 @@ func deliveries(n int) (all []session.Delivery) {
 	return all
 }
 
-// quiet is a test that counts.
+// quiet is a test that keeps its failures and logs.
 type quiet struct{ failures, logs []string }
 
 func (q *quiet) Helper() {}
@@ -138,5 +138,5 @@ func (q *quiet) Errorf(format string, args ...any) {
 
 var errNotNow = errors.New("not now")
 
-// newSharedStorage is a storage that asks nobody whose records they are.
+// newSharedStorage returns a storage that ignores tenants: everybody sees all records.
 func newSharedStorage() adk.Storage { return fakes.NewStorage().Storage() }

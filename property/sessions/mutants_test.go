@@ -22,7 +22,7 @@ import (
 	"github.com/adkreplay/adkreplay/property/sessions"
 )
 
-// careless is a store, or what a host does to its store, with one mistake.
+// careless is a store with one mistake, or the store as a host with a mistake would use it.
 type careless struct {
 	session.Store
 	of     string
@@ -38,7 +38,7 @@ func newCareless(of string) func(session.Store) session.Store {
 	}
 }
 
-// Start leaves all but accepting to the calls that do the same.
+// Start only accepts the delivery, and leaves the rest to the separate calls.
 func (c *careless) Start(ctx context.Context, d session.Delivery, _ string, now, _ time.Time) (session.Started, error) {
 	a, err := c.Accept(ctx, d, now)
 	return session.Started{Accepted: a}, err
@@ -127,7 +127,7 @@ func (c *careless) Commit(ctx context.Context, claim session.Claim, change sessi
 		if err := c.Store.Commit(ctx, claim, change); !errors.Is(err, adk.E_SESSION_LEASE_LOST) {
 			return err
 		}
-		return nil // as if the last writer won
+		return nil // as if the last writer had won
 	case "values are lost":
 		change.Puts = nil
 	case "snapshots are lost":
@@ -197,7 +197,7 @@ type mutant struct {
 	config      func(func() *session.Host) session.Config
 }
 
-// mutants are the mistakes: of stores, and of hosts where that says so.
+// mutants are the mistakes: of stores, or of hosts if host is set.
 var mutants = []mutant{
 	{name: "another channel is taken", found: "a channel keeps its state"},
 	{name: "another payload is taken", found: "a delivery counts once"},
@@ -227,7 +227,7 @@ var mutants = []mutant{
 	{name: "who was not told is forgotten", found: "outcomes are told when they are settled"},
 }
 
-// failing is a turn whose second delivery fails.
+// failing is a turn that fails for the second delivery.
 func failing(ctx context.Context, dc *adk.DispatchContext) error {
 	if seed, err := session.SeedOf(dc); err != nil || seed.Delivery == "d2" {
 		return errNotNow
@@ -235,7 +235,7 @@ func failing(ctx context.Context, dc *adk.DispatchContext) error {
 	return hears(ctx, dc)
 }
 
-// deleting is a turn whose second delivery forgets what was heard.
+// deleting is a turn that deletes what was heard at the second delivery.
 func deleting(ctx context.Context, dc *adk.DispatchContext) error {
 	if seed, err := session.SeedOf(dc); err != nil || seed.Delivery == "d2" {
 		return heard.Delete(dc)
@@ -264,11 +264,11 @@ func mutated(at int) (mutant, twin sessions.Subject) {
 	return kept(m.name, config, newCareless(m.name)), twin
 }
 
-// Every mistake is found, by the invariant that says what it breaks, and the line that
-// reproduces it fails with the mistake and passes without.
+// Every mistake is found by the invariant that it breaks. The Reproduce line fails with the mistake, and passes
+// without it.
 func TestMutants(t *testing.T) {
 	thorough.Long(t)
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // an exploration makes much garbage and keeps little of it
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // an exploration makes much garbage and keeps little, so collect less often
 	var table strings.Builder
 	fmt.Fprint(&table, "| mistake | found at schedule | shortest |\n| --- | --- | --- |\n")
 	var found []int

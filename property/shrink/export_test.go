@@ -2,7 +2,7 @@ package shrink
 
 import "github.com/adkreplay/adkreplay/property/turn"
 
-// WhatWasWrong is how a Go test begins that a turn is written as.
+// WhatWasWrong returns the beginning of the Go test that a turn is written as.
 var WhatWasWrong = whatWasWrong
 
 // The steps of shrinking.
@@ -12,7 +12,7 @@ var (
 	Without = without
 )
 
-// WrittenAlone is what is written of a turn that is a dispatch called alone.
+// WrittenAlone returns the Go source that is written for a turn that is a dispatch called alone.
 func WrittenAlone(t turn.Turn, name string) string {
 	return (&goWriter{turn: t, name: name}).standalone()
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// FuzzTurnOf translates a trace of any lines: what tells no turn is an error of the
-// file, and a turn is the same from its JSON, and can be written as Go.
+// FuzzTurnOf translates a trace of any lines. If the trace contains no turn, that is an error of the file.
+// Otherwise the turn survives a round trip through JSON, and can be written as Go.
 func FuzzTurnOf(f *testing.F) {
 	tracetest.AddBodies(f)
 	f.Fuzz(func(t *testing.T, lines []byte) {

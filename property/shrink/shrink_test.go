@@ -19,7 +19,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// big is a generated turn of at least so many operations that keeps is true of.
+// big returns a generated turn with at least this many operations for which keeps is true.
 func big(t testing.TB, operations int, keeps func(turn.Turn) bool) turn.Turn {
 	t.Helper()
 	turns := gen.Turns(gen.Knobs{Operations: 24, Iterations: 4, NoGoexit: true})
@@ -32,8 +32,8 @@ func big(t testing.TB, operations int, keeps func(turn.Turn) bool) turn.Turn {
 	return turn.Turn{}
 }
 
-// lostToNack is a failure as one meets it: a record was stored by a tool, the
-// dispatch nacked behind it, and a strand was under way.
+// lostToNack describes a typical failure: a tool stored a record, the dispatch nacked after that, and a
+// strand was running.
 func lostToNack(lines []trace.Line) bool {
 	stored := slices.IndexFunc(lines, func(l trace.Line) bool { return l.Kind == adk.KindStore && l.Phase == adk.Done && l.Err == nil })
 	strand := slices.IndexFunc(lines, func(l trace.Line) bool { return l.Kind == adk.KindFork && l.Err == nil })
@@ -41,7 +41,7 @@ func lostToNack(lines []trace.Line) bool {
 	return stored >= 0 && strand >= 0 && nack > stored && nack > strand
 }
 
-// A failing turn of sixty operations comes down to at most eight.
+// A failing turn of sixty operations is shrunk to at most eight.
 func TestShrink(t *testing.T) {
 	keeps := turntest.Shows(lostToNack)
 	turn := big(t, 60, keeps)
@@ -57,7 +57,7 @@ func TestShrink(t *testing.T) {
 	assert.Equal(t, small.GoString(), same.GoString(), "what is smallest stays")
 }
 
-// Nothing that can be left out is left, whatever is kept (1-minimal).
+// The shrunk turn is 1-minimal: no further piece can be left out, whatever property is kept.
 func TestShrinkIsMinimal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		class := rapid.SampledFrom(turntest.Classes).Draw(t, "class")
@@ -79,8 +79,8 @@ func TestShrinkIsMinimal(t *testing.T) {
 	})
 }
 
-// A failure that needs two strands to take turns keeps what is unusual in their
-// order, and nothing else.
+// If a failure needs two strands to take turns, the unusual decisions of their order are kept, and nothing
+// else.
 func TestShrinkKeepsTheOrder(t *testing.T) {
 	store := func(id string) turn.Op {
 		return turn.Op{Kind: "store", Of: adk.Messages, Record: turn.RecordOf(turntest.Message(id, id))}
@@ -120,8 +120,8 @@ func TestShrinkGivesBackWhatDoesNotFail(t *testing.T) {
 	assert.Positive(t, stats.Tried)
 }
 
-// What is kept can be the name of a finding: here of a config that makes no turn, as
-// two of its middlewares have one name (RUN-3).
+// The property to keep can be the name of a finding. Here, a config makes no turn because two of its
+// middlewares have the same name (RUN-3).
 func TestKeepsFlaw(t *testing.T) {
 	one := turntest.Everything()
 	one.TurnOutput = []string{"out", "other", "out"}
@@ -132,7 +132,7 @@ func TestKeepsFlaw(t *testing.T) {
 	assert.Equal(t, turn.Turn{Prompt: "p", TurnOutput: []string{"out", "out"}}, small)
 }
 
-// The turn that is shrunk is not changed, and every piece is found.
+// Shrinking does not change the turn it is given, and it finds every piece.
 func TestWithout(t *testing.T) {
 	turn := turntest.Everything()
 	before := turn.GoString()

@@ -20,7 +20,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// notInATurn is why the turn of some traces makes another one.
+// notInATurn gives, for some traces, the reason why the turn made of them makes another trace.
 var notInATurn = map[string]string{
 	"ticking-clock.jsonl":   "a turn has no clock that moves by itself",
 	"waits-cut-short.jsonl": "a turn has no contexts but its own: that one of user code's ended is in its answers only",
@@ -54,7 +54,7 @@ func TestTurnOfFixtures(t *testing.T) {
 	}
 }
 
-// What was handed in is told with the first call: before that there is no turn.
+// The inputs of a turn are recorded with its first call; without that call there is no turn.
 func TestTurnOfNothing(t *testing.T) {
 	want, err := fixtures.Traces.ReadFile("hello.jsonl")
 	require.NoError(t, err)
@@ -68,7 +68,7 @@ func TestTurnOfNothing(t *testing.T) {
 	assert.ErrorContains(t, err, "breaks off before the call of its run")
 }
 
-// What no run can be is said with its line and the field.
+// A trace that no run can have made is an error that names its line and the field.
 func TestTurnOfWhatNoRunCanBe(t *testing.T) {
 	for name, c := range map[string]struct {
 		fixture string
@@ -94,7 +94,7 @@ func TestTurnOfWhatNoRunCanBe(t *testing.T) {
 	}
 }
 
-// SIG-3: what is taken off again, of several of one name, is in the translation.
+// SIG-3: the translation keeps which handler was taken off again, if several have the same name.
 func TestTurnOfHandlersTakenOff(t *testing.T) {
 	assert.Empty(t, turntest.Flawless(handlersTakenOff()))
 	assert.Empty(t, turntest.AsPredicted(handlersTakenOff()))
@@ -105,7 +105,7 @@ func TestTurnOfGenerated(t *testing.T) {
 	turntest.CheckTurns(t, turntest.InAnyOrder(gen.Turns(gen.Knobs{})), turntest.TranslatedBack)
 }
 
-// An operation on a collection that has no name is no step of a turn.
+// An operation on a collection without a name is no step of a turn.
 func TestTurnOfNoCollection(t *testing.T) {
 	f := tracetest.FixtureNamed(t, "tool-round-trip")
 	lines := slices.Clone(f.Trace.Lines())

@@ -23,12 +23,12 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// What is written as Go compiles, and makes the trace that the turn makes.
+// The Go test that a turn is written as compiles, and makes the turn's trace.
 func TestWriteScenario(t *testing.T) {
 	thorough.Long(t)
 	t.Parallel()
 	written := map[string]turn.Turn{"Everything": turntest.Everything(), "Alone": turntest.Standalone(), "Ended": turntest.EndedByListener(), "Odd": turntest.OddData(), "Handlers": handlersTakenOff(), "Bare": abortedByTheBareCode(), "Logged": loggedByATurn(), "Handles": handlesOfAnyName()}
-	names, err := fs.Glob(fixtures.Traces, "[m-p]*.jsonl") // a part: all of them take their time to compile
+	names, err := fs.Glob(fixtures.Traces, "[m-p]*.jsonl") // only a part of them, because compiling all takes long
 	require.NoError(t, err)
 	for _, name := range names {
 		trace, err := fixtures.Traces.ReadFile(name)
@@ -42,9 +42,9 @@ func TestWriteScenario(t *testing.T) {
 	for seed := range 12 {
 		written[fmt.Sprintf("Drawn%d", seed)] = turns.Example(seed)
 	}
-	// The files are in a folder that goes by itself, and only for the go command in one
-	// of the module, where they may import what they do: nothing is left in the tree. vet would look
-	// for that folder, and stays away.
+	// The files are in a temporary folder. For the go command an overlay places them in a folder of the
+	// module, so that their imports work and nothing is left in the tree. go vet would look for that folder,
+	// so it is switched off.
 	dir, replace := t.TempDir(), map[string]string{}
 	var list strings.Builder
 	write := func(name string, content []byte) {
@@ -76,8 +76,8 @@ func TestWriteScenario(t *testing.T) {
 	assert.NoDirExists(t, filepath.Join("testdata", "written"))
 }
 
-// raceForAGate is a turn in which two strands ask for one gate, each with a settler of
-// its own, and the second comes before the first at some choice. (GAT-5)
+// raceForAGate returns a turn in which two strands wait for the same gate, each with its own settler. At
+// choice, the second strand comes before the first. (GAT-5)
 func raceForAGate(choice int) turn.Turn {
 	asks := func(strand, settler string) turn.Op {
 		return turn.Op{Kind: "fork", Name: strand, Do: &turn.Body{Ops: []turn.Op{{Kind: "wait-for", Name: "g", Text: "may I?",
@@ -87,7 +87,7 @@ func raceForAGate(choice int) turn.Turn {
 		Scripts: []turn.Script{{Seam: "executor/model#0", Body: turn.Body{Ops: []turn.Op{asks("s", "ann"), asks("t", "bob"), {Kind: "ack"}}}}}}
 }
 
-// loggedByATurn is a turn whose own middleware logs, which a dispatch's do as well.
+// loggedByATurn returns a turn whose turn middleware and dispatch middleware both log.
 func loggedByATurn() turn.Turn {
 	logged := turn.Op{Kind: "report-log", Key: "warn", Name: "note", Text: "said", Value: turn.ValueOf(1)}
 	return turn.Turn{Prompt: "p", TurnInput: []string{"a"}, Scripts: []turn.Script{
@@ -96,8 +96,8 @@ func loggedByATurn() turn.Turn {
 	}}
 }
 
-// handlesOfAnyName is a turn whose middleware goes through the handles of others, which have
-// names that are none in Go, and are alike but for that.
+// handlesOfAnyName returns a turn whose middleware uses the handles of others. Their names are not valid in Go,
+// and differ only in the characters that are not valid.
 func handlesOfAnyName() turn.Turn {
 	names := []string{"über alles", "über-alles", "a\x7fb", "—"}
 	var ops []turn.Op
@@ -110,13 +110,13 @@ func handlesOfAnyName() turn.Turn {
 	}}
 }
 
-// abortedByTheBareCode is a turn whose stage returns the code of an abort itself.
+// abortedByTheBareCode returns a turn whose stage returns the code of an abort itself.
 func abortedByTheBareCode() turn.Turn {
 	return turn.Turn{Prompt: "p", Scripts: []turn.Script{{Seam: "executor/model#0", Body: turn.Body{End: turn.End{How: "error", Err: &turn.Failure{Known: "adk.E_TURN_ABORTED"}}}}}}
 }
 
-// handlersTakenOff is a turn that takes off bindings and handlers of one name, one
-// after the other, and leaves the last.
+// handlersTakenOff returns a turn that takes off bindings and handlers of the same name, one after the
+// other, and leaves the last.
 func handlersTakenOff() turn.Turn {
 	handler := turn.Op{Kind: "on-ack", Name: "h", Do: &turn.Body{Ops: []turn.Op{{Kind: "now"}}}}
 	return turn.Turn{Prompt: "p", Scripts: []turn.Script{{Seam: "executor/model#0", Body: turn.Body{Ops: []turn.Op{
@@ -125,7 +125,7 @@ func handlersTakenOff() turn.Turn {
 	}}}}}
 }
 
-// Whoever reads a scenario is told first what went wrong, and why that matters.
+// A written scenario begins with what went wrong, and why that matters.
 func TestScenarioSaysWhatWasWrong(t *testing.T) {
 	assert.Equal(t, `checks a turn in which this went wrong:
 // deltas-whole: DEL-3 at crossing 29 in run: 3 of 4 changes are in the turn.

@@ -19,7 +19,7 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// counter answers over HTTP with what the path says.
+// counter answers over HTTP with a status that depends on the path.
 type counter struct{}
 
 func (counter) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -34,12 +34,12 @@ func (counter) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"text/plain"}}, Body: body, ContentLength: -1}, nil
 }
 
-// broken is what breaks off.
+// broken is a reader that breaks off.
 type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// The asks of a run say whom, what, and what became of it, as far as who asked can know.
+// Run.Asks says of each ask whom it went to, what it asked, and what became of it, as far as the asker can know.
 func TestAsks(t *testing.T) {
 	client := &http.Client{Transport: adkhttp.NewTransport(counter{})}
 	var abort context.CancelCauseFunc

@@ -17,7 +17,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// names are those of findings.
+// names returns the names of findings.
 func names(findings []Finding) (all []string) {
 	for _, f := range findings {
 		all = append(all, f.Name)
@@ -25,7 +25,7 @@ func names(findings []Finding) (all []string) {
 	return all
 }
 
-// counting is a subject whose run n does what of says.
+// counting returns a subject whose n-th run is of(n).
 func counting(of func(n int) (adk.Config, adk.RawTurn)) Subject {
 	n := 0
 	return Subject{Name: "counting", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
@@ -34,13 +34,13 @@ func counting(of func(n int) (adk.Config, adk.RawTurn)) Subject {
 	}}
 }
 
-// saying is an agent that logs a text.
+// saying returns an agent that logs a text.
 func saying(text string) adk.Config {
 	return adk.Config{Storage: fakes.NewStorage().Storage(), Executor: fakes.Script{{fakes.Log("info", "said", text, nil), fakes.Ack()}}.Executor("model")}
 }
 
-// DET-2: a subject that does another thing in its second run is told so, also where it
-// is refused in other words.
+// DET-2: a subject that does something else in its second run gets a finding, also if it is only refused
+// in other words.
 func TestTheSecondRunIsCompared(t *testing.T) {
 	raw := adk.RawTurn{SystemPrompt: "p"}
 	refused := func(key string) adk.RawTurn { return adk.RawTurn{SystemPrompt: "p", Stash: map[string]any{key: 1}} }
@@ -58,8 +58,8 @@ func TestTheSecondRunIsCompared(t *testing.T) {
 	}
 }
 
-// toldTurn is the trace of a turn that runs a tool, and what the callers in it were
-// answered.
+// toldTurn returns the trace of a turn that runs a tool and a dispatch, and the answers that the callers
+// in it got.
 func toldTurn(t *testing.T) (*trace.Trace, answers) {
 	t.Helper()
 	tool := fakes.NewTool("weather", "Tells the weather.", "4 °C").Tool()
@@ -78,8 +78,8 @@ func toldTurn(t *testing.T) (*trace.Trace, answers) {
 	return read, ran.answers
 }
 
-// What callers were answered is what the trace tells: a dispatch its status, its
-// iterations and its error, a tool its result, and what was handed in is left alone.
+// The answers that callers get agree with the trace: the status, iterations and error of a dispatch, and
+// the result of a tool. The stash that the caller handed in is not changed.
 // (RUN-5, RUN-7, DSP-8, TOL-3)
 func TestAnswersAreHeldAgainstTheTrace(t *testing.T) {
 	read, inside := toldTurn(t)
@@ -103,8 +103,8 @@ func TestAnswersAreHeldAgainstTheTrace(t *testing.T) {
 	}
 }
 
-// A trace of which a line is missing is no run: it breaks an invariant, and replays
-// otherwise. (DET-2, RUN-6)
+// A trace with a missing line is not the trace of a run: it breaks an invariant, and its replay
+// diverges. (DET-2, RUN-6)
 func TestTracesAreHeldAndReplayed(t *testing.T) {
 	read, _ := toldTurn(t)
 	written := func(lines []trace.Line) []byte {
@@ -127,8 +127,8 @@ func TestTracesAreHeldAndReplayed(t *testing.T) {
 	assert.Equal(t, []string{Unrecorded}, names(findings))
 }
 
-// An obligation that fails has written where its script says that it kept the record,
-// and not where it does not.
+// A failing storage obligation has written its record if its script says Kept, and has not written it
+// otherwise.
 func TestAFailedStoreThatKept(t *testing.T) {
 	for _, kept := range []bool{true, false} {
 		memory, err := adk.NewMemory(adk.MemoryInit{ID: "m", Content: "one", Confidence: new(0.5), Importance: new(0.5), CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch})
@@ -143,7 +143,7 @@ func TestAFailedStoreThatKept(t *testing.T) {
 	}
 }
 
-// Every check of a subject is asked.
+// Both checks of a subject are called: its own, and the one of the instance.
 func TestEveryCheckIsAsked(t *testing.T) {
 	subjects, instances := errors.New("the subject's"), errors.New("the instance's")
 	fails := func(err error) func(Run) error { return func(Run) error { return err } }
@@ -152,7 +152,7 @@ func TestEveryCheckIsAsked(t *testing.T) {
 	assert.Equal(t, instances, Subject{Check: fails(nil)}.Judge(Instance{Check: fails(instances)}, Run{}))
 }
 
-// Strands come in the usual order, but for the decisions that a turn has. (DET-2)
+// Strands come in the usual order, except where the turn has decisions. (DET-2)
 func TestTheOrderOfATurn(t *testing.T) {
 	logs := func(name string) Op {
 		return Op{Kind: "fork", Name: name, Do: &Body{Ops: []Op{{Kind: "report-log", Key: "info", Name: "note", Text: name}}}}
@@ -171,7 +171,7 @@ func TestTheOrderOfATurn(t *testing.T) {
 		return all
 	}
 	assert.Equal(t, []string{"s", "t"}, said())
-	second := map[int]bool{} // by the choice: the second strand comes first
+	second := map[int]bool{} // by choice: whether the second strand comes first
 	for choice := 1; choice <= 6; choice++ {
 		second[choice] = slices.Equal([]string{"t", "s"}, said(Decision{Choice: choice, Strand: 2}, Decision{Choice: choice + 1, Strand: 2}))
 	}

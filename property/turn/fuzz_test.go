@@ -12,7 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// FuzzParseSchedule reads any text: what it takes is written the same.
+// FuzzParseSchedule parses any text. A schedule that parses is written back as the same text.
 func FuzzParseSchedule(f *testing.F) {
 	for _, text := range []string{"", "cancel@7", "cancel@7,panic@12,order@3=2", "order@1=0", "storage-after@13", "flaky@13*3", "flaky@13*3-each", "ask-429@5*all", "down-one@4=body.id", "panic@0", "order@2=1,order@1=1", "nothing"} {
 		f.Add(text)
@@ -30,7 +30,7 @@ func FuzzParseSchedule(f *testing.F) {
 	})
 }
 
-// FuzzTurnJSON reads any turn: what it takes is the same when it is written and read.
+// FuzzTurnJSON reads any JSON. A turn that can be read stays the same when it is written and read again.
 func FuzzTurnJSON(f *testing.F) {
 	kept, err := filepath.Glob("../gen/testdata/turns/*.json")
 	require.NoError(f, err)

@@ -13,8 +13,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// GAT-5: of two strands that ask for one gate, whose opens has it settled as that one
-// planned, whichever order they come in.
+// GAT-5: if two strands wait for the same gate, the wait that opens the gate decides how it is settled,
+// in whichever order the strands come.
 func TestAGateIsSettledAsItsOwnWaitPlanned(t *testing.T) {
 	t.Parallel()
 	asks := func(strand, settler string) turn.Op {

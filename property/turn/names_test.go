@@ -9,7 +9,7 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// An operation of a name that nobody knows would do nothing, wherever it stands.
+// An operation with an unknown name would do nothing, so it is refused, wherever it stands.
 func TestNamesOfOperationsAreRefused(t *testing.T) {
 	for scripts, want := range map[string]string{
 		`[{"seam":"executor/model#0"},{"seam":"tool/a","ops":[{"op":"now"},{"op":"reort-message"}]}]`:                  `turn: script 1 (tool/a), op 1: there is no operation "reort-message": did you mean report-message or emit-message?`,

@@ -12,7 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// A schedule is read back as it was written.
+// A schedule that is written and parsed again is the same.
 func TestScheduleRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s turn.Schedule

@@ -14,8 +14,8 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// DET-2: what is no number equals itself: such a turn is the same twice, replays
-// and can be told again.
+// DET-2: NaN counts as equal to itself. A turn that contains it is the same in two runs, replays, and can be
+// translated from its trace.
 func TestOddData(t *testing.T) {
 	require.Empty(t, turn.CheckTurn(turntest.OddData()))
 	again := turntest.OddData()
@@ -24,7 +24,7 @@ func TestOddData(t *testing.T) {
 	assert.Empty(t, turn.CheckTurn(turntest.Translated(t, trace)))
 }
 
-// A dispatch called alone is run, told and refused as one (DSP-1, DSP-8, DSP-10, DSP-12).
+// A dispatch called alone is run, recorded and refused like one in a turn (DSP-1, DSP-8, DSP-10, DSP-12).
 func TestDispatchAloneRuns(t *testing.T) {
 	assert.Empty(t, turn.CheckTurn(turntest.Standalone()))
 	assert.Empty(t, model.Check(turntest.Standalone()))
@@ -54,7 +54,7 @@ func TestDispatchAloneRuns(t *testing.T) {
 	assert.ErrorContains(t, err, "a dispatch called alone: only turns are explored")
 }
 
-// GAT-6: a gate is gone with its turn, also when a listener ends who waits for it.
+// GAT-6: a gate closes with its turn, also if a listener ends the goroutine that waits for it.
 func TestListenerEndsTheWaiter(t *testing.T) {
 	assert.Empty(t, turn.CheckTurn(turntest.EndedByListener()))
 	trace, _, err := turntest.EndedByListener().Trace()
@@ -78,7 +78,7 @@ func TestTurnRuns(t *testing.T) {
 	}
 }
 
-// A handler that returns nothing is not one of which nothing is said.
+// A handler that returns nil differs from one whose result is not given.
 func TestAnEndWithoutAResult(t *testing.T) {
 	for _, end := range []turn.End{{}, {Result: turn.ValueOf(nil)}, {Result: turn.ValueOf(adk.Text("4 °C")), Kept: true}} {
 		written, err := json.Marshal(end)
@@ -90,7 +90,7 @@ func TestAnEndWithoutAResult(t *testing.T) {
 	assert.Error(t, json.Unmarshal([]byte(`{"result":{"$message":1}}`), new(turn.End)))
 }
 
-// A turn is plain data: what was written and read runs as before.
+// A turn is plain data: after writing and reading it, it runs as before.
 func TestTurnJSON(t *testing.T) {
 	want := turntest.Everything()
 	data, err := json.Marshal(want)

@@ -18,7 +18,7 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// asking are the families of what comes from the world.
+// asking are the families of bugs in how an agent handles answers from the outside world.
 var asking = []family{
 	{"half a stream taken for an answer", true, func(broken bool) turn.Instance {
 		storage := conversation()
@@ -105,7 +105,7 @@ var asking = []family{
 		}
 		i := agent(storage, func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 			err := pay(ctx)
-			if broken && err != nil || errors.Is(err, syscall.ECONNREFUSED) { // then nobody has paid
+			if broken && err != nil || errors.Is(err, syscall.ECONNREFUSED) { // a refused connection proves that nothing was paid
 				err = pay(ctx)
 			}
 			if err != nil {
@@ -134,16 +134,16 @@ var asking = []family{
 	}},
 }
 
-// clientOf is a client whom the world answers so, in this order.
+// clientOf returns an HTTP client that gets these replies, in this order, instead of using the network.
 func clientOf(replies ...fakes.Reply) *http.Client {
 	return &http.Client{Transport: adkhttp.NewTransport(fakes.NewTransport(fakes.Converse(replies...)))}
 }
 
-// jsonOf answers with a body.
+// jsonOf returns a reply with this JSON body.
 func jsonOf(body string) fakes.Reply { return fakes.Reply{ContentType: "application/json", Body: body} }
 
-// asked is the body of what a model answers, which is to be closed; with an error where the
-// status is one.
+// asked posts a request to a model and returns the body of the answer, which the caller has to close. If
+// the status is not 200 OK it returns both the body and an error.
 func asked(ctx context.Context, client *http.Client) (io.ReadCloser, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://model.example/v1/chat/completions", strings.NewReader(`{"messages":[],"stream":true}`))
 	if err != nil {
@@ -159,7 +159,7 @@ func asked(ctx context.Context, client *http.Client) (io.ReadCloser, error) {
 	return resp.Body, nil
 }
 
-// deltaIn is what a line of a stream brings: text, and why it ends.
+// deltaIn returns what one line of a stream contains: a piece of text, and the reason for the end if any.
 func deltaIn(line string) (text, reason string) {
 	var chunk struct {
 		Choices []struct {

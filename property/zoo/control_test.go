@@ -13,7 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// control are the families of aborts, gates, loops and listeners.
+// control are the families of bugs around aborts, gates, loops and listeners.
 var control = []family{
 	{"a cancel taken for an empty answer", true, func(broken bool) turn.Instance {
 		storage := fakes.NewStorage(memory("m", "one"))
@@ -173,7 +173,7 @@ var control = []family{
 			if err == nil {
 				return dc.Ack()
 			}
-			return nil // the model asks again
+			return nil // no ack: the model is asked again
 		}, look)
 		if !broken {
 			i.Config.DispatchInput = []adk.DispatchMiddleware{{Name: "cap", Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
@@ -197,7 +197,7 @@ var control = []family{
 		failures := make(chan error)
 		i.Raw.Observability.Error = func(e adk.ErrorEvent) {
 			if broken {
-				failures <- e.Error // nobody reads behind the turn
+				failures <- e.Error // blocks: no goroutine receives from failures
 				return
 			}
 			select {
@@ -290,7 +290,7 @@ var control = []family{
 	}},
 }
 
-// tools are the families of tools and of what the model is shown.
+// tools are the families of bugs around tools and around what the model is shown.
 var tools = []family{
 	{"a side effect repeated by a retry", true, func(broken bool) turn.Instance {
 		storage := conversation()
@@ -298,7 +298,7 @@ var tools = []family{
 		pay := tool("pay", adk.EffectWrites, func(ctx context.Context, dc *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
 			paid.note("paid")
 			if _, err := dc.Retrievables().Fetch(ctx); err != nil {
-				return nil, err // no receipt
+				return nil, err // the payment is made, but its receipt is missing
 			}
 			return adk.Text("paid"), nil
 		})
@@ -341,7 +341,7 @@ var tools = []family{
 				return errors.New("the call is not whole")
 			}
 			var args map[string]any
-			if json.Unmarshal([]byte(text), &args) != nil && json.Unmarshal([]byte(text+"]}"), &args) != nil { // closes what is open
+			if json.Unmarshal([]byte(text), &args) != nil && json.Unmarshal([]byte(text+"]}"), &args) != nil { // second try: closes the open brackets
 				return errors.New("no arguments")
 			}
 			if _, err := dc.Execute(context.WithoutCancel(ctx), send, args); err != nil {
@@ -484,7 +484,7 @@ var tools = []family{
 			if err != nil {
 				if broken {
 					h.Log(adk.LevelWarn, "tool", "look failed", nil)
-					return nil // the model will see
+					return nil // wrongly expects the model to see the failure
 				}
 				result = adk.Text(err.Error())
 			}

@@ -1,4 +1,4 @@
-// Package zoo holds agents with bugs of the kinds that the trackers of agent frameworks
-// are full of, each beside its corrected twin, in tests: they hold package explore to
-// finding the bugs and to leaving the twins alone, and print what it takes.
+// Package zoo holds, in its tests, agents with the kinds of bugs that fill the issue trackers of agent
+// frameworks, each together with a corrected twin. The tests require that package explore finds each
+// bug and does not accuse the twin, and they print how many schedules that takes.
 package zoo

@@ -14,8 +14,8 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// histories are the families of what a model is shown of a conversation, and of writes
-// that the engine sees as one.
+// histories are the families of bugs in the part of a conversation that a model is shown, and in
+// writes of several rows that the engine sees as one write.
 var histories = []family{
 	{"an answer stored again under another key", true, func(broken bool) turn.Instance {
 		storage := conversation()
@@ -205,7 +205,7 @@ var histories = []family{
 			failures := 0
 			for n := range 4 {
 				if broken && failures >= 2 {
-					break // and nobody tries again
+					break // never tries again, even if the storage works again
 				}
 				id := fmt.Sprintf("n%d", n)
 				tried.note("%s", id)
@@ -269,14 +269,14 @@ var histories = []family{
 	}},
 }
 
-// modelMessage is what a model says.
+// modelMessage is the message in a model's answer.
 type modelMessage struct {
 	Content   string           `json:"content"`
 	Refusal   string           `json:"refusal"`
 	ToolCalls []map[string]any `json:"tool_calls"`
 }
 
-// completed is what a model answers to messages.
+// completed sends the messages to a Chat Completions model and returns the message of its answer.
 func completed(ctx context.Context, client *http.Client, messages []map[string]any) (said modelMessage, err error) {
 	body, err := json.Marshal(map[string]any{"messages": messages})
 	if err != nil {
@@ -303,18 +303,18 @@ func completed(ctx context.Context, client *http.Client, messages []map[string]a
 	return read.Choices[0].Message, nil
 }
 
-// rowed is a collection that writes by rows.
+// rowed is a collection whose Store writes the rows of a memory through write.
 type rowed struct {
 	adk.Collection[*adk.Memory]
 	write func(ctx context.Context, id string) error
 }
 
-// Store is the write.
+// Store calls write with the id of the memory.
 func (r rowed) Store(ctx context.Context, _ adk.Scope, m *adk.Memory) error {
 	return r.write(ctx, m.ID())
 }
 
-// chatOf are messages in the shape of Chat Completions.
+// chatOf converts messages to the form of Chat Completions.
 func chatOf(all []*adk.Message) (shown []map[string]any) {
 	for _, m := range all {
 		text := m.Content().String()

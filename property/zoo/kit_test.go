@@ -14,17 +14,17 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// family is a kind of bug: an agent that has it, and one that does not.
+// family is a kind of bug: an agent that has the bug, and a corrected twin.
 type family struct {
 	name string
-	// oracle says that the bug is found without a check of the author's.
+	// oracle reports whether explore finds the bug without the author's check.
 	oracle bool
-	// agent makes one run of the agent; broken is the one with the bug. The check is the
-	// one obvious assertion.
+	// agent creates the agent for one run: the one with the bug if broken is set, otherwise the
+	// twin. Its Check is the one obvious assertion that an author would write.
 	agent func(broken bool) turn.Instance
 }
 
-// subject is the agent, with its check or without.
+// subject returns the agent with the bug or its twin, with its check or without.
 func (f family) subject(broken, checked bool) turn.Subject {
 	name := f.name + ", mended"
 	if broken {
@@ -44,7 +44,7 @@ type (
 	handles  = func(ctx context.Context, dc *adk.DispatchContext, args map[string]any) (adk.ToolResult, error)
 )
 
-// agent is an agent of one executor that begins with the conversation.
+// agent returns an agent with one executor, whose turns begin by loading the conversation.
 func agent(storage *fakes.Storage, run executes, tools ...*adk.Tool) turn.Instance {
 	return turn.Instance{
 		Config: adk.Config{TurnInput: []adk.TurnMiddleware{{Name: "load", Run: load}}, Executor: adk.Executor{Name: "model", Run: run},
@@ -53,7 +53,7 @@ func agent(storage *fakes.Storage, run executes, tools ...*adk.Tool) turn.Instan
 	}
 }
 
-// conversation is a storage with what was said before.
+// conversation returns a storage with these earlier texts, by user and assistant in turns, and a new question.
 func conversation(texts ...string) *fakes.Storage {
 	var all []adk.Record
 	for i, text := range append(texts, "What now?") {
@@ -66,7 +66,7 @@ func conversation(texts ...string) *fakes.Storage {
 	return fakes.NewStorage(all...)
 }
 
-// load is a turn input that loads the conversation.
+// load is a turn input that adds the stored messages to the turn.
 func load(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 	messages, err := tc.Messages().Fetch(ctx)
 	if err != nil {
@@ -81,7 +81,7 @@ func load(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 	return nil
 }
 
-// say shows a message and stores it.
+// say reports a message to the user and stores it.
 func say(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers, id, text string) error {
 	if _, err := h.ReportMessage(id, text, true); err != nil {
 		return err
@@ -107,7 +107,7 @@ func tool(name string, effect adk.Effect, handler handles) *adk.Tool {
 		InputSchema: json.RawMessage(`{"type":"object"}`), Handler: handler}))
 }
 
-// parallel runs strands and waits for all.
+// parallel runs work on n strands at the same time, waits for all of them and joins their errors.
 func parallel(ctx context.Context, dc *adk.DispatchContext, n int, work func(ctx context.Context, dc *adk.DispatchContext, n int) error) error {
 	var strands []*adk.Strand
 	for i := range n {
@@ -124,7 +124,7 @@ func parallel(ctx context.Context, dc *adk.DispatchContext, n int, work func(ctx
 	return errors.Join(all...)
 }
 
-// tally counts what happened in a run, from whatever goroutine.
+// tally collects notes about what happened in a run. It is safe for concurrent use.
 type tally struct {
 	mu    sync.Mutex
 	notes []string
@@ -156,7 +156,7 @@ func (t *tally) last() string {
 	return t.notes[len(t.notes)-1]
 }
 
-// acked reports whether the turn's dispatch was.
+// acked reports whether the last dispatch of the turn to end was acked.
 func acked(r turn.Run) bool {
 	status := ""
 	for x := range r.Crossings {
@@ -167,7 +167,7 @@ func acked(r turn.Run) bool {
 	return status == adk.StatusAck
 }
 
-// aborted reports whether the turn was.
+// aborted reports whether the turn was aborted.
 func aborted(r turn.Run) bool {
 	for x := range r.Crossings {
 		if x.Kind == adk.KindCancel {

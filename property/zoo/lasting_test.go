@@ -14,7 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// lasting are the families of what fails for a while, and of whom it fails for.
+// lasting are the families of bugs around failures that last for a while or concern only one customer or call.
 var lasting = []family{
 	{"the success of the last attempt taken for a failure", false, func(broken bool) turn.Instance {
 		answered, gaveUp := false, false

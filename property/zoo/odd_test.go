@@ -11,7 +11,7 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// odd are the families of what users say and tools give that nobody thought of.
+// odd are the families of bugs around unexpected input from users and unexpected results of tools.
 var odd = []family{
 	{"a question taken for a template", false, func(broken bool) turn.Instance {
 		asked, said := "", ""

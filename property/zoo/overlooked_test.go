@@ -15,8 +15,8 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// overlooked are families of what looks right where it stands: a slice that is appended to, a
-// lock that is only read, an error that is compared, a text that is cut.
+// overlooked are the families of bugs in code that looks right when read by itself: it appends to a slice,
+// takes a lock only to read, compares an error, or cuts a text.
 var overlooked = []family{
 	{"two prompts in one array", false, func(broken bool) turn.Instance {
 		answers := map[string]string{}
@@ -104,7 +104,7 @@ var overlooked = []family{
 			mu.Lock()
 			draft = text
 			if err != nil && broken {
-				defer mu.Unlock() // when all is done
+				defer mu.Unlock() // runs only when the executor returns, after the gate
 			} else {
 				mu.Unlock()
 			}
@@ -284,7 +284,7 @@ var overlooked = []family{
 				if err != nil {
 					return err
 				}
-				first := strings.Fields(said)[0] // there is always one
+				first := strings.Fields(said)[0] // panics if the answer is empty
 				return dc.Memories().Store(ctx, memory("likes", first))
 			})
 			if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// atOnce are the families of work that is done at once.
+// atOnce are the families of bugs in work that several strands or goroutines do concurrently.
 var atOnce = []family{
 	{"results paired by the order in which they come", true, func(broken bool) turn.Instance {
 		storage := conversation()
@@ -204,7 +204,7 @@ var atOnce = []family{
 			}
 			go func() { results <- "found" }()
 			if _, err := dc.Memories().Fetch(ctx); err != nil {
-				return err // and nobody takes the result
+				return err // the broken goroutine then blocks for ever in its send
 			}
 			<-results
 			return dc.Ack()
@@ -263,7 +263,7 @@ var atOnce = []family{
 			if err != nil {
 				return err
 			}
-			window = 4 + ended[4] - ended[0] // pieces between the first and the last that came
+			window = 4 + ended[4] - ended[0] // pieces between the first and the last to end
 			if !broken {
 				window = max(1, window)
 			}

@@ -13,7 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// parts are the families of what is put together of several answers.
+// parts are the families of bugs in results that are put together from several answers.
 var parts = []family{
 	{"a sum without a page", true, func(broken bool) turn.Instance {
 		said := ""
@@ -120,7 +120,7 @@ var parts = []family{
 			}
 			if gone {
 				if broken && ctx.Err() == nil {
-					return dc.Ack() // nobody is there to read it
+					return dc.Ack() // wrongly assumes that the caller has left
 				}
 				return err
 			}

@@ -10,8 +10,8 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// production are families of agents that have worked for long: until a page failed, a
-// refund came twice, a cursor moved on.
+// production are the families of bugs in agents that work for a long time, until, for example, a page
+// fails, a refund is made twice, or a cursor moves on.
 var production = []family{
 	{"a sum that goes on where the failed attempt began", false, func(broken bool) turn.Instance {
 		pages, told := [][]int{{3, 4}, {5}}, -1
@@ -65,7 +65,7 @@ var production = []family{
 			text, err := adk.Ask(ctx, "model", "What now?", func(context.Context, string) (string, error) { return "Tea.", nil })
 			if err != nil {
 				if broken {
-					budget += 10 // nothing was used
+					budget += 10 // the ask failed, so no budget was used
 				}
 				return err
 			}

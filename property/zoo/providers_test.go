@@ -13,8 +13,8 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// providers are the families of agents that speak the forms of other providers than Chat
-// Completions: what their models do wrong is wrong there too.
+// providers are the families of agents that use the APIs of providers other than Chat Completions. A
+// mistake in handling what the model answers is a mistake in these forms as well.
 var providers = []family{
 	{"a call of Messages that ran out of tokens", true, func(broken bool) turn.Instance {
 		client := clientOf(
@@ -109,7 +109,7 @@ var providers = []family{
 					if text += one.Text; one.Type != "tool_use" {
 						continue
 					}
-					if known[one.ID] && broken { // it has its result
+					if known[one.ID] && broken { // wrongly assumes that the result is already there
 						continue
 					} else if known[one.ID] {
 						return fmt.Errorf("the model has two calls of %s", one.ID)
@@ -204,7 +204,7 @@ var providers = []family{
 	}},
 }
 
-// run executes a tool of the dispatch and gives its text.
+// run executes the dispatch's tool of this name and returns its result as text.
 func run(ctx context.Context, dc *adk.DispatchContext, name string, args map[string]any) (string, error) {
 	t, known := dc.Tools().Get(name)
 	if !known {
@@ -217,7 +217,7 @@ func run(ctx context.Context, dc *adk.DispatchContext, name string, args map[str
 	return fmt.Sprint(result), nil
 }
 
-// posted asks with a JSON, and reads the one that is answered.
+// posted posts body as JSON and decodes the JSON answer into the value that into points to.
 func posted(ctx context.Context, client *http.Client, url string, body, into any) error {
 	text, err := json.Marshal(body)
 	if err != nil {

@@ -21,10 +21,10 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// services are the families of retries, budgets and what a service did already.
+// services are the families of bugs around retries, budgets and work that a service has already done.
 var services = []family{
 	{"an idempotency key made anew for each attempt", true, func(broken bool) turn.Instance {
-		paid := map[string]bool{} // by the bank's own book
+		paid := map[string]bool{} // the payments in the bank's own books, by key
 		i := agent(conversation(), func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 			key := dc.NewID()
 			var err error
@@ -62,7 +62,7 @@ var services = []family{
 		config := func() (adk.Config, adk.RawTurn) {
 			i := agent(storage, func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 				if kept(storage, "mail") {
-					return dc.Ack() // it was sent, or at least begun: nobody sends it twice
+					return dc.Ack() // it was sent or at least begun, so it is not sent again
 				}
 				send := func() error {
 					_, err := adk.Ask(ctx, "mail", "Hello", func(context.Context, string) (string, error) { sent.Add(1); return "sent", nil }, adk.AskOptions{Effect: adk.EffectWrites})
@@ -213,7 +213,7 @@ var services = []family{
 			charged, undone := false, false
 			for x := range r.Crossings {
 				charged = charged || x.Kind == adk.KindAsk && x.Phase == adk.Done && x.Err == nil
-				undone = undone || x.Kind == adk.KindCall && x.Seam.Name == "memories.delete" || x.Outcome == adk.OutcomePanic // who panics undoes nothing
+				undone = undone || x.Kind == adk.KindCall && x.Seam.Name == "memories.delete" || x.Outcome == adk.OutcomePanic // after a panic nothing can be undone
 			}
 			asked := false
 			for x := range r.Crossings {
@@ -368,7 +368,7 @@ var services = []family{
 	}},
 }
 
-// texts are the families of texts and arguments that nobody thought of.
+// texts are the families of bugs around unexpected texts and arguments.
 var texts = []family{
 	{"a text cut within a letter", true, func(broken bool) turn.Instance {
 		cut := ""
@@ -476,7 +476,7 @@ const (
 	finalReply = `{"choices":[{"message":{"role":"assistant","content":"It is cold."},"finish_reason":"stop"}]}`
 )
 
-// loop is an agent that asks a model and calls what it wants, until it wants nothing.
+// loop returns an agent that asks a model and runs the tools it calls, until an answer has no calls.
 func loop(look *adk.Tool, run func(ctx context.Context, dc *adk.DispatchContext, name, arguments string) (string, error)) turn.Instance {
 	world := fakes.NewTransport(fakes.Converse(fakes.Reply{ContentType: "application/json", Body: callReply}, fakes.Reply{ContentType: "application/json", Body: finalReply}))
 	client := &http.Client{Transport: adkhttp.NewTransport(world)}
@@ -506,7 +506,7 @@ func loop(look *adk.Tool, run func(ctx context.Context, dc *adk.DispatchContext,
 	}, look)
 }
 
-// executed is what a tool gives; a failure is what the model reads.
+// executed returns the text of the tool's result; if the tool fails, the model reads the error instead.
 func executed(ctx context.Context, dc *adk.DispatchContext, one *adk.Tool, arguments string) (string, error) {
 	_ = one.Name()
 	var args map[string]any
@@ -533,7 +533,7 @@ func post(ctx context.Context, client *http.Client, body string) (*http.Response
 	return client.Do(req)
 }
 
-// counted is a world that counts bodies that are open.
+// counted is a transport that counts the response bodies that are open.
 type counted struct {
 	http.RoundTripper
 	open *atomic.Int32

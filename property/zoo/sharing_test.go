@@ -12,7 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// sharing are the families of locks, channels and waiting, and of what strands share.
+// sharing are the families of bugs around locks, channels, waiting and state that strands share.
 var sharing = []family{
 	{"a strand's error that nobody reads", true, func(broken bool) turn.Instance {
 		storage := conversation()
@@ -44,7 +44,7 @@ var sharing = []family{
 		return agent(conversation(), func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 			err := parallel(ctx, dc, 2, func(ctx context.Context, dc *adk.DispatchContext, n int) error {
 				mu.Lock()
-				if err := dc.Sleep(ctx, time.Second); err != nil { // one request a second
+				if err := dc.Sleep(ctx, time.Second); err != nil { // rate limit: one request a second
 					if !broken {
 						mu.Unlock()
 					}

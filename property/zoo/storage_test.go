@@ -13,7 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// keeping are the families of what is kept, and what is not.
+// keeping are the families of bugs around what is stored and what is not.
 var keeping = []family{
 	{"a call left open by a cancel", false, func(broken bool) turn.Instance {
 		storage := conversation()
@@ -28,7 +28,7 @@ var keeping = []family{
 				return dc.Ack()
 			}
 			args := map[string]any{"city": "Oslo"}
-			if broken { // the model's words first, and the result when there is one
+			if broken { // stores the model's words first, and the result only once there is one
 				if err := say(ctx, dc, h, "m0", "Let me call look(Oslo)."); err != nil {
 					return err
 				}
@@ -223,7 +223,7 @@ var keeping = []family{
 	}},
 	{"the wrong tenant", false, func(broken bool) turn.Instance {
 		storage := conversation()
-		var tenant atomic.Value // shared, and yet no race: the bug is another one
+		var tenant atomic.Value // shared, but atomic: the bug is not a data race
 		var seen tally
 		i := agent(storage, func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 			err := parallel(ctx, dc, 2, func(ctx context.Context, dc *adk.DispatchContext, n int) error {
@@ -259,7 +259,7 @@ var keeping = []family{
 			id := "answer"
 			store := func() error {
 				if broken {
-					id = dc.NewID() // a new one for each attempt
+					id = dc.NewID() // wrong: each attempt gets a new id
 				}
 				return dc.Messages().Store(ctx, message(dc, id, "Yes."))
 			}
@@ -310,7 +310,7 @@ var keeping = []family{
 		})
 		i.Next = func() (adk.Config, adk.RawTurn) {
 			again := agent(storage, func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
-				if kept(storage, "journal") { // done again: it says what, and not how much more
+				if kept(storage, "journal") { // does the work again: the journal holds the new values, not the differences
 					err := errors.Join(dc.Memories().Mutate(ctx, memory("from", "0")), dc.Memories().Mutate(ctx, memory("to", "10")))
 					if err != nil {
 						return err

@@ -17,8 +17,8 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// strange are families of agents with parts of their own: a server, a cache, a context, a
-// limit.
+// strange are the families of agents with unusual parts of their own, such as a server, a cache,
+// a context or a limit.
 var strange = []family{
 	{"half a page in the cache", true, func(broken bool) turn.Instance {
 		const hours = "Monday to Friday from nine to five, and on Saturday from ten to two."
@@ -112,7 +112,7 @@ var strange = []family{
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 		client := &http.Client{Transport: adkhttp.NewTransport(server.Client().Transport)}
 		send := func(ctx context.Context, method, what string) error {
-			req, err := http.NewRequestWithContext(ctx, method, "http://example.com"+what, nil) // the server's name, whatever its port
+			req, err := http.NewRequestWithContext(ctx, method, "http://example.com"+what, nil) // a fixed name: the server's port differs in each run
 			if err != nil {
 				return err
 			}
@@ -140,7 +140,7 @@ var strange = []family{
 			for _, what := range []string{"/flight", "/hotel"} {
 				defer func() {
 					if !whole {
-						undo(what) // the answer of the last one may be lost
+						undo(what) // also the last one: it may be booked although its answer is lost
 					}
 				}()
 				if err := send(ctx, http.MethodPost, what); err != nil {
@@ -155,17 +155,17 @@ var strange = []family{
 		})
 		i.Close = func() { client.CloseIdleConnections(); server.Close() }
 		i.Check = func(r turn.Run) error {
-			booked, asked, left := map[string]bool{}, map[int]string{}, false // asked: what is cancelled, by operation
+			booked, asked, left := map[string]bool{}, map[int]string{}, false // asked: the path that a DELETE cancels, by operation
 			for x := range r.Crossings {
 				var q struct{ Method, Path string }
 				switch {
 				case x.Kind == adk.KindReportLog && x.Name == "trip", x.Kind == adk.KindErrorEvent:
-					return nil // somebody will see to it
+					return nil // the failure is reported, so a person can repair it
 				case x.Kind == adk.KindCancel:
 					left = true
 				case x.Kind != adk.KindAsk || json.Unmarshal(x.JSON, &q) != nil && x.Phase == adk.Begin:
 				case x.Phase == adk.Begin && q.Method == http.MethodPost:
-					booked[q.Path] = !left || x.Flag // or it is refused
+					booked[q.Path] = !left || x.Flag // otherwise the ask was refused
 				case x.Phase == adk.Begin:
 					asked[x.Op] = q.Path
 				case x.Err == nil:

@@ -9,7 +9,7 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// subagents are families of agents that have others work for them.
+// subagents are the families of bugs in agents that delegate work to sub-agents.
 var subagents = []family{
 	{"a sub-agent that failed, and was not asked how it ended", true, func(broken bool) turn.Instance {
 		return delegating("What is tea?", func(ctx context.Context, dc *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
@@ -68,7 +68,7 @@ var subagents = []family{
 	}},
 }
 
-// delegating is an agent with a tool that has others work.
+// delegating returns an agent whose tool, run by handler, delegates the work on topic to sub-agents.
 func delegating(topic string, handler handles) turn.Instance {
 	i := agent(conversation(topic), func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		delegate, _ := dc.Tools().Get("delegate")
@@ -88,7 +88,7 @@ func delegating(topic string, handler handles) turn.Instance {
 	return i
 }
 
-// hearsOfFailures holds that who asks hears of a sub-agent that has failed.
+// hearsOfFailures fails if a sub-agent fails and the messages to the user do not say that anything is missing.
 func hearsOfFailures(run turn.Run) error {
 	failed, text := "", ""
 	for x := range run.Crossings {
@@ -105,7 +105,7 @@ func hearsOfFailures(run turn.Run) error {
 	return nil
 }
 
-// research is what a sub-agent finds of a topic.
+// research dispatches a sub-agent that asks a model about topic, and returns the answer.
 func research(ctx context.Context, dc *adk.DispatchContext, topic string) (found string, err error) {
 	_, err = adk.Dispatch(ctx, adk.DispatchInput{Name: "researcher", Source: dc, Executor: adk.Executor{Name: "researcher", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		said, err := adk.Ask(ctx, "model", topic, func(_ context.Context, about string) (string, error) {

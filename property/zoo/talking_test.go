@@ -13,8 +13,8 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// assistant is an agent of package chat, whose model wants a tool and then says that it is done. The
-// package logs at each turn's end, and makes a media of what the tool gives.
+// assistant returns an agent of package chat. Its model calls the tool once and then says that it is done.
+// Package chat logs at the end of each turn, and stores the tool's result as a media.
 func assistant(effect adk.Effect, handler handles) turn.Instance {
 	model := must(chat.New(chat.Options{BaseURL: "https://model.example/v1", APIKey: "key", Model: "small",
 		Transport: fakes.NewTransport(fakes.Converse(fakes.StreamToolCall("call_1", "work", "{}"), fakes.StreamReply("It is ", "done.")))}))
@@ -31,7 +31,7 @@ func assistant(effect adk.Effect, handler handles) turn.Instance {
 	}
 }
 
-// gave is what the tool gave in the end, as a text; empty where it failed.
+// gave returns the last result of the tool as text, or an empty text if the tool failed.
 func gave(r turn.Run) (text string) {
 	for x := range r.Crossings {
 		if result, ok := x.Result.(*adk.Tokenizable); ok && x.Kind == adk.KindReturn {
@@ -41,8 +41,8 @@ func gave(r turn.Run) (text string) {
 	return text
 }
 
-// talking are agents that people write with package chat: what the package does in every turn hides
-// nothing of what their tools do.
+// talking are agents written with package chat. What the package does in every turn, such as logging, must
+// not hide the bugs in their tools from explore.
 var talking = []family{
 	{"a booking whose error the tool keeps to itself", true, func(broken bool) turn.Instance {
 		booked := false

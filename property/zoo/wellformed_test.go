@@ -15,8 +15,8 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// wellFormed are the families of answers that nothing is wrong with, and that somebody did not
-// think of: always the same, or with nothing in it.
+// wellFormed are the families of answers that are well-formed but that the author did not expect: an
+// answer that never changes, or one with nothing in it.
 var wellFormed = []family{
 	{"a model that wants its tool for ever", true, func(broken bool) turn.Instance {
 		client := clientOf(fakes.StreamToolCall("c0", "look", "{}"), fakes.StreamReply("It is cold."))
@@ -89,7 +89,7 @@ var wellFormed = []family{
 	}},
 }
 
-// panicsNever is what is asserted of who takes the first of a list.
+// panicsNever fails if an index is out of range. It is the check of agents that take a list's first element.
 func panicsNever(r turn.Run) error {
 	for x := range r.Crossings {
 		if x.Outcome == adk.OutcomePanic && strings.Contains(x.Err.Error(), "out of range") {
@@ -99,7 +99,7 @@ func panicsNever(r turn.Run) error {
 	return nil
 }
 
-// asksAtMost is what is asserted of who may not ask for ever.
+// asksAtMost returns a check that fails if a run asks the world more than most times.
 func asksAtMost(most int) func(turn.Run) error {
 	return func(r turn.Run) error {
 		if asks := len(r.Asks()); asks > most {
@@ -109,7 +109,7 @@ func asksAtMost(most int) func(turn.Run) error {
 	}
 }
 
-// got reads what is at an address into a value.
+// got fetches url and decodes the JSON answer into the value that into points to.
 func got(ctx context.Context, client *http.Client, url string, into any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

@@ -17,21 +17,21 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// families are all of them.
+// families returns all families of the zoo.
 func families() []family {
 	return slices.Concat(keeping, atOnce, control, tools, asking, histories, sharing, services, texts, lasting, odd, strange, production, parts, overlooked, subagents, talking, wellFormed, providers)
 }
 
-// row is what exploring a family showed.
+// row is the result of exploring one family: the agent with the bug, and its twin.
 type row struct {
 	name              string
-	alone             int // entries that the check says nothing of
+	alone             int // entries found without the author's check
 	checked           *explore.Exploration
 	accused           int // entries against the twin
 	foundAt, bugCount int
 }
 
-// everything reports whether nothing is to be left out.
+// everything reports whether the environment asks for the whole zoo (ADKREPLAY_ZOO=all).
 func everything() bool { return os.Getenv("ADKREPLAY_ZOO") == "all" }
 
 func explored(t *testing.T, s turn.Subject, o explore.Options) *explore.Exploration {
@@ -44,15 +44,15 @@ func explored(t *testing.T, s turn.Subject, o explore.Options) *explore.Explorat
 	return result
 }
 
-// blocking are the families whose runs block most often outside the engine, and are looked at
-// as often: their bugs come before what other bugs leave behind.
+// blocking are the families whose runs block outside the engine most often, so that the explorer dumps
+// goroutines most often for them. They are explored first, before other bugs leave goroutines behind.
 var blocking = []string{"a WaitGroup that an error forgets", "a lock kept when a wait is cancelled", "a channel that is full when its reader has left"}
 
-// The bars of the zoo: half of the bugs are found without a check and all with one
-// assertion, in at most three entries each; no twin is accused; the line that a
-// violation ends with fails with the bug and passes with the twin. Twins come first:
-// what the bugs leave behind for ever is in every look at the runs that follow. A normal run
-// takes a part of them, and holds no bars but each one's.
+// The requirements on the zoo: explore finds half of the bugs without a check and all of them with one
+// assertion, in at most three entries each; it accuses no twin; and the line that a violation ends with
+// fails for the bug and passes for the twin. The twins are explored first, because goroutines that the
+// bugs leave behind for ever show up in every goroutine dump of later runs. A normal run explores only a
+// part of the families, and checks only the requirements on each one, not those on the totals.
 func TestZoo(t *testing.T) {
 	all := families()
 	every := thorough.All() || everything()
@@ -77,7 +77,7 @@ func TestZoo(t *testing.T) {
 		})
 	}
 	if !every || len(accused) < len(all) || len(rows) < len(all) {
-		return // -run asked for some
+		return // -run selected only some families
 	}
 	alone, checked := 0, 0
 	for _, r := range rows {
@@ -99,11 +99,11 @@ func TestZoo(t *testing.T) {
 	assert.Equal(t, len(all), checked, "all are found with one assertion")
 }
 
-// exploreBug explores the bug, without its assertion and with it.
+// exploreBug explores the agent with the bug and its check, and checks the requirements on this family.
 func (f family) exploreBug(t *testing.T) row {
 	r := row{name: f.name}
 	bug, twin := f.subject(true, true), f.subject(false, true)
-	one := explore.Options{Free: -1} // a bug may be a race, which the race detector would call one of this test
+	one := explore.Options{Free: -1} // the bug may be a data race, which the race detector would report against this test
 	r.checked = explored(t, bug, one)
 	for _, b := range r.checked.Violations {
 		if b.Invariant != "the check given" {
@@ -111,7 +111,7 @@ func (f family) exploreBug(t *testing.T) row {
 		}
 	}
 	assert.Equal(t, f.oracle, r.alone > 0, "found by oracles alone: %s", r.checked)
-	if everything() { // a check changes nothing of what is found without it
+	if everything() { // without the check, explore finds the same violations
 		assert.Len(t, explored(t, f.subject(true, false), one).Violations, r.alone)
 	}
 	if assert.NotEmpty(t, r.checked.Violations, "not found") {
@@ -128,14 +128,14 @@ func (f family) exploreBug(t *testing.T) row {
 	return r
 }
 
-// Of the 80 columns of a terminal, go test sets reports in by eight, as a tab does.
+// A terminal has 80 columns, and go test indents reports by eight, as wide as a tab.
 const (
 	inByTab  = "        "
 	inGoTest = 80 - len(inByTab)
 )
 
-// isNarrow holds that no line of a text has more columns, but for what is to be pasted, and
-// for names and paths that are longer, which stand alone.
+// isNarrow checks that no line of text has more than that many columns. Exempt are commands to paste, and
+// single words such as long names and paths, which have a line to themselves.
 func isNarrow(t *testing.T, text string, columns int) {
 	t.Helper()
 	for line := range strings.SplitSeq(text, "\n") {
@@ -144,8 +144,8 @@ func isNarrow(t *testing.T, text string, columns int) {
 	}
 }
 
-// exploreTwin explores the corrected twin with one thing wrong, and where everything is asked
-// for with two, and gives how often it was accused.
+// exploreTwin explores the corrected twin with one fault at a time, or with two if the whole zoo is
+// asked for, and returns the number of times that it was accused.
 func (f family) exploreTwin(t *testing.T) (accused int) {
 	bound := 1
 	if everything() {
@@ -157,14 +157,14 @@ func (f family) exploreTwin(t *testing.T) (accused int) {
 	return len(result.Violations)
 }
 
-// quiet is a test that counts.
+// quiet is a test that counts its failures and prints nothing.
 type quiet struct{ failures int }
 
 func (q *quiet) Helper()               {}
 func (q *quiet) Logf(string, ...any)   {}
 func (q *quiet) Errorf(string, ...any) { q.failures++ }
 
-// fails reports whether the line that a violation ends with fails.
+// fails reports whether the Reproduce line at the end of a violation fails for s.
 func fails(t *testing.T, s turn.Subject, b explore.Breach) bool {
 	t.Helper()
 	var q quiet
@@ -174,7 +174,7 @@ func fails(t *testing.T, s turn.Subject, b explore.Breach) bool {
 	return q.failures > 0
 }
 
-// figures are the lines that docs/explore.md quotes.
+// figures returns the lines with the zoo's totals that docs/explore.md quotes.
 func figures(rows []row, alone, checked int) []string {
 	most, accused := 0, 0
 	var found []int
@@ -193,7 +193,7 @@ func figures(rows []row, alone, checked int) []string {
 	}
 }
 
-// table is the zoo, bug by bug.
+// table returns the results of the zoo as a Markdown table, with a row for each bug.
 func table(rows []row) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| bug | by oracles alone | with one assertion | found at schedule | entries | twin accused |\n| --- | --- | --- | --- | --- | --- |\n")

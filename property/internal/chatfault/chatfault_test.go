@@ -17,14 +17,14 @@ const (
 	twoTools  = `{"choices":[{"message":{"tool_calls":[{"function":{"name":"t"},"id":"1"},{"function":{"name":"u"},"id":"2"}]}}]}`
 )
 
-// An answer is broken as models break theirs, and stays a chat completion; one that
-// has nothing of what a fault changes has no such fault.
+// An answer is broken in the ways in which models break theirs, and is still a chat completion. If an answer
+// has nothing that a fault changes, it cannot have that fault.
 func TestBreak(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		fault  chatfault.Fault
 		of     string
-		broken string // empty where there is no such fault
+		broken string // empty if there is no such fault
 	}{
 		{"arguments that are no JSON", chatfault.Arguments, wantsTool, `{"choices":[{"finish_reason":"tool_calls","message":{"content":null,"tool_calls":[{"function":{"arguments":"{\"city\": ","name":"t"},"id":"1"}]}}]}`},
 		{"no arguments", chatfault.Arguments, speaks, ""},
@@ -50,8 +50,8 @@ func TestBreak(t *testing.T) {
 	}
 }
 
-// Of an answer that comes in pieces those are broken that have what the fault
-// changes, and what was given is not touched.
+// Of an answer in pieces, the pieces with the part that the fault changes are broken. The given pieces
+// are not modified.
 func TestBreakPieces(t *testing.T) {
 	given := []adk.Piece{
 		{Value: json.RawMessage(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"1","function":{"name":"t","arguments":"{\"a\""}}]}}]}`)},
@@ -66,8 +66,8 @@ func TestBreakPieces(t *testing.T) {
 	assert.Contains(t, string(given[1].Value), ":1}")
 }
 
-// What providers refuse of a request, as it is told of a client over HTTP or of Ask, and what
-// they take.
+// Refused recognizes requests that providers refuse, whether they were recorded of an HTTP client or of Ask, and
+// accepts the others.
 func TestRefused(t *testing.T) {
 	const (
 		used   = `{"role":"assistant","content":[{"type":"text","text":"Let me see."},{"type":"tool_use","id":"a","name":"t","input":{}},{"type":"tool_use","id":"b","name":"t","input":{}}]}`

@@ -16,7 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/property/internal/chatfault"
 )
 
-// forms are answers that say the same in every form: of each a text, a call and two calls.
+// forms are answers with the same content in every form: for each form a text, a call and two calls.
 var forms = map[string]struct{ says, calls, two []string }{
 	"Chat Completions": {
 		says:  []string{`{"choices":[{"index":0,"message":{"role":"assistant","content":"Good day"},"finish_reason":"stop"}]}`},
@@ -125,7 +125,7 @@ func candidate(finish string, parts ...string) string {
 	return `{"candidates":[{"content":{"role":"model","parts":[` + strings.Join(parts, ",") + `]}` + reason + `}]}`
 }
 
-// answerOf is an answer of one JSON, or of pieces.
+// answerOf returns an answer that is a single JSON, or that comes in several pieces.
 func answerOf(said []string) chatfault.Answer {
 	if len(said) == 1 {
 		return chatfault.Answer{Value: json.RawMessage(said[0])}
@@ -137,7 +137,7 @@ func answerOf(said []string) chatfault.Answer {
 	return a
 }
 
-// heard is what a client hears of an answer: the text and the calls, and why it ended.
+// heard returns what a client reads from an answer: the text, the calls, and why it ended.
 func heard(a chatfault.Answer) string {
 	answer := modelapi.Answer{Keep: true}
 	answer.Take(a.Value)
@@ -158,15 +158,15 @@ func heard(a chatfault.Answer) string {
 	return strings.Join(append(words, answer.Finish), ", ")
 }
 
-// whole is what an answer in the form of Responses tells at its end.
+// whole returns the complete response at the end of an answer in the form of Responses.
 func whole(t *testing.T, a chatfault.Answer) string {
 	var last struct{ Response json.RawMessage }
 	require.NoError(t, json.Unmarshal(a.Pieces[len(a.Pieces)-1].Value, &last))
 	return heard(chatfault.Answer{Value: last.Response})
 }
 
-// Every fault is made of every form, and says there what it says in the others. Only what is no
-// text cannot be left open, and only who says something when refusing says it.
+// Every fault exists in every form, and has the same effect in each. The exceptions: what is no text cannot
+// be left open, and a refusal has a text only in forms that give one.
 func TestForms(t *testing.T) {
 	const objects = "Messages, Gemini, Gemini in pieces" // whose arguments are objects
 	for name, form := range forms {
@@ -199,7 +199,7 @@ func TestForms(t *testing.T) {
 				what  string
 				fault chatfault.Fault
 				of    []string
-				want  string // empty where there is no such fault
+				want  string // empty if there is no such fault
 			}{
 				{"arguments left open", chatfault.Arguments, form.calls, open + strings.Repeat(finish("called"), min(len(open), 1))},
 				{"no arguments", chatfault.Arguments, form.says, ""},
@@ -234,7 +234,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// No answer, whatever it holds, ends the breaking, and what is broken is JSON as before.
+// FuzzBreak breaks any answer. This never panics, and JSON stays JSON.
 func FuzzBreak(f *testing.F) {
 	for _, form := range forms {
 		for _, said := range [][]string{form.says, form.calls, form.two} {

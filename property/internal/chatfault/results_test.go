@@ -9,7 +9,7 @@ import (
 	"github.com/adkreplay/adkreplay/property/internal/chatfault"
 )
 
-// Every form has the results of calls somewhere else, and some have no ids, or say that a tool failed.
+// Results of calls are in another place in every form. Some forms have no ids, or say that a tool failed.
 func TestResults(t *testing.T) {
 	both := []chatfault.Result{{ID: "a", Tool: "look", Args: `{"n":1}`, Text: "one"}, {ID: "b", Tool: "look", Args: `{"n":2}`, Text: "two"}}
 	calls := `{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"look","arguments":"{\"n\":1}"}},{"id":"b","function":{"name":"look","arguments":"{\"n\":2}"}}]}`

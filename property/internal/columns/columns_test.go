@@ -11,7 +11,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Strands that are too many for a column each have one together, which fits as well.
+// If there are too many strands for a column each, they share a column, so that the text still fits.
 func TestManyStrandsBesideEachOther(t *testing.T) {
 	rows := []row{{x: &adk.Crossing{Kind: adk.KindFork, Name: strings.Repeat("wide ", 20)}}, {x: &adk.Crossing{Kind: adk.KindAck, Strand: 4}}, {}}
 	assert.Equal(t, "strand 0:  fork "+strings.Repeat("wide ", 10)+"w…\nstrand 4:  ack\n", columns(rows, []int{0, 1, 2, 3, 4}, 68))
@@ -20,8 +20,8 @@ func TestManyStrandsBesideEachOther(t *testing.T) {
 	}
 }
 
-// Where operations are too many, those where the orders part and those around the crossings that
-// matter are shown, and how many stand between them and behind them.
+// If there are too many operations, only those where the orders part and those around the important crossings
+// are shown, with the number of operations left out between and after them.
 func TestWhatIsLeftOutOfStrands(t *testing.T) {
 	run := func(first, second int) (all []adk.Crossing) {
 		for i := range 40 {

@@ -11,7 +11,7 @@ import (
 	"github.com/adkreplay/adkreplay/property/internal/oddtext"
 )
 
-// Words are put behind a text, and where that is JSON within it, so that it stays JSON.
+// With appends words to a text. If the text is JSON, it puts them into a string of it, so that it stays JSON.
 func TestWith(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                            "\nWell.",
@@ -29,7 +29,7 @@ func TestWith(t *testing.T) {
 	}
 }
 
-// Odd is what a program may be told, and no more: it is text, and none is there twice.
+// The odd texts are unusual but possible input: valid text, and each one only once.
 func TestTexts(t *testing.T) {
 	for _, all := range [][]string{oddtext.Messages, oddtext.Said, oddtext.Prompts} {
 		for _, text := range all {

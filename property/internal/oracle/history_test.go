@@ -15,8 +15,8 @@ func spoken(id string, role adk.Role, text string) *adk.Message {
 	return samples.Must(adk.NewMessage(adk.MessageInit{ID: id, Role: role, Content: text, CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch}))
 }
 
-// The history of a turn is silent about what a turn was given, about two messages of the
-// user's, and about answers with a call between them.
+// The history oracle reports nothing about messages that the turn was given, about two messages of the
+// user in a row, and about answers with a call between them.
 func TestAnswersThatAreNotInARow(t *testing.T) {
 	call, err := adk.NewToolCall(adk.ToolCallInit{ID: "c0", Tool: "look", Args: "{}", Results: adk.Text("4 °C"), CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch, CompletedAt: fakes.Epoch})
 	require.NoError(t, err)

@@ -9,11 +9,11 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Of two who are asked at once by goroutines one has answered: that the caller's leaving ends the
-// other's request is nothing that the agent does not heed, whichever came first. It does not heed it
-// where nobody has answered, where the other was asked only then, and where one goroutine asks both.
+// Two goroutines ask, and one gets its answer. If the caller's leaving then ends the other ask, the agent does heed
+// the abort, whichever came first. It does not heed the abort if nobody was answered, if the other ask began only
+// then, or if one goroutine makes both asks.
 func TestWhoLosesARaceHeedsTheAbort(t *testing.T) {
-	const cancel = 0 // in the place of an ask
+	const cancel = 0 // stands for a cancel in place of an ask
 	type step struct {
 		op   int
 		done bool

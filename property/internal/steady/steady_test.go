@@ -11,13 +11,13 @@ import (
 	"github.com/adkreplay/adkreplay/property/internal/steady"
 )
 
-// lines are the crossings of a short run with one of a test's own in the middle.
+// lines returns the crossings of a short run, with the test's own crossings in the middle.
 func lines(own ...adk.Crossing) []adk.Crossing {
 	all := append([]adk.Crossing{{Kind: adk.KindCall}}, own...)
 	return append(all, adk.Crossing{Kind: adk.KindTurnEnd})
 }
 
-// DET-2: whatever a crossing says that another run said otherwise, they part there.
+// DET-2: two runs part at the first crossing in which any field differs.
 func TestPartAt(t *testing.T) {
 	logs := func(v any) adk.Crossing { return adk.Crossing{Kind: adk.KindReportLog, Text: "again", Value: v} }
 	stores := func(text string) adk.Crossing {
@@ -47,7 +47,7 @@ func TestPartAt(t *testing.T) {
 	}
 }
 
-// What is said of two runs that part is both lines and each field, or that one ended.
+// The text about two runs that part has both lines and each differing field, or says which run ended.
 func TestBothSides(t *testing.T) {
 	logs := func(v any) adk.Crossing {
 		return adk.Crossing{Kind: adk.KindReportLog, Key: "info", Text: "rolled", Value: v}

@@ -19,8 +19,8 @@ import (
 	"github.com/adkreplay/adkreplay/property/internal/strays"
 )
 
-// Who is still there is told with where it was started; who was there before, or may stay, is
-// not, nor are those of other runs.
+// A goroutine that is still there is reported with the place where it was started. Goroutines that existed before,
+// that may stay, or that belong to other runs are not reported.
 func TestBeyond(t *testing.T) {
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
@@ -51,7 +51,7 @@ func TestBeyond(t *testing.T) {
 	assert.Empty(t, w.Beyond(nil))
 }
 
-// unanswered answers no request.
+// unanswered is a transport that answers no request.
 type unanswered chan struct{}
 
 func (u unanswered) RoundTrip(*http.Request) (*http.Response, error) {
@@ -59,7 +59,7 @@ func (u unanswered) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, errors.New("over")
 }
 
-// Who keeps a client to its timeout, and had not begun when it was counted, is the same where it waits.
+// A goroutine that enforces a client's timeout is recognized even if it had not begun when it was counted.
 func TestWhoKeepsAClientToItsTimeout(t *testing.T) {
 	thorough.Long(t)
 	never := make(unanswered)
@@ -73,7 +73,7 @@ func TestWhoKeepsAClientToItsTimeout(t *testing.T) {
 	}()
 	t.Cleanup(func() { close(never); <-asked })
 	w := strays.Watch{Labels: func() []watchdog.Label { return []watchdog.Label{mine} }, Over: func() bool { return false }}
-	isAsking := func(s strays.Stray) bool { // and on its way no more
+	isAsking := func(s strays.Stray) bool { // it has reached the transport
 		return slices.ContainsFunc(s.Stack, func(f watchdog.Frame) bool { return strings.HasSuffix(f.Function, "unanswered.RoundTrip") })
 	}
 	require.True(t, patience.Until(func() bool { return len(w.OfClients(1)) == 1 && slices.ContainsFunc(w.Now(), isAsking) }))
@@ -86,7 +86,7 @@ func TestWhoKeepsAClientToItsTimeout(t *testing.T) {
 	assert.Len(t, w.Beyond(append(asks, unbegun)), 1)
 }
 
-// database is one whose transactions and rows do nothing.
+// database is a driver whose transactions and rows do nothing.
 type database struct{}
 
 func (database) Connect(context.Context) (driver.Conn, error) { return database{}, nil }
@@ -102,8 +102,8 @@ func (database) Columns() []string                            { return []string{
 func (database) Next([]driver.Value) error                    { return nil }
 func (database) Close() error                                 { return nil }
 
-// What package sql keeps until somebody ends it is told as that, and not as a goroutine of user
-// code: nobody has begun it there, and nobody could wait for it.
+// A goroutine that package sql keeps until somebody closes something is reported as such, and not as user code's
+// goroutine: user code did not start it, and could not wait for it.
 func TestTransactionsAndRowsThatStayOpen(t *testing.T) {
 	mine := watchdog.NewLabel()
 	w := strays.Watch{Labels: func() []watchdog.Label { return []watchdog.Label{mine} }, Over: func() bool { return false }}
@@ -131,7 +131,7 @@ func TestTransactionsAndRowsThatStayOpen(t *testing.T) {
 
 func waitFor(c chan struct{}) { <-c }
 
-// waiting is how many goroutines have come to their wait.
+// waiting returns the number of goroutines that have reached their wait.
 func waiting() (count int) {
 	for _, g := range watchdog.All() {
 		if g.State == "chan receive" && strings.HasSuffix(g.Stack[0].Function, ".waitFor") {
@@ -141,7 +141,7 @@ func waiting() (count int) {
 	return count
 }
 
-// Only within a client's own sending is a goroutine one that keeps to the client's timeout.
+// A goroutine counts as enforcing a client's timeout only inside the client's own sending.
 func TestInClient(t *testing.T) {
 	assert.False(t, strays.InClient())
 	client := http.Client{Transport: asking(func() { assert.True(t, strays.InClient()) })}

@@ -14,7 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/property/internal/subtests"
 )
 
-// told is a test that keeps what it is told, named as package testing names subtests.
+// told is a test that keeps its failures, and names subtests as package testing does.
 type told struct {
 	name  string
 	lines *[]string
@@ -35,7 +35,7 @@ type words string
 
 func (w words) String() string { return string(w) + "\n" }
 
-// What a failure says to run takes the subtest that it stands in, whatever is in its name.
+// The command in a failure selects the subtest in which it happened, whatever characters its name has.
 func TestFail(t *testing.T) {
 	var lines []string
 	subtests.Fail(told{"TestAgent", &lines}, "a:deliver@1+fail@5,(b)", words("lost"))
@@ -58,7 +58,7 @@ type timed struct {
 
 func (t timed) Deadline() (time.Time, bool) { return t.timeout, !t.timeout.IsZero() }
 
-// A test is given the time that go test gives it, but for a spare, which is a part of it where it is short.
+// A test gets the time that go test gives it, except for a reserve, which is a fraction of a short timeout.
 func TestWithin(t *testing.T) {
 	for left, spare := range map[time.Duration]time.Duration{time.Hour: 5 * time.Second, 8 * time.Second: 2 * time.Second} {
 		timeout := time.Now().Add(left)

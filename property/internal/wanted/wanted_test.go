@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Two ids that no float64 tells apart are those of two customers.
+// Two ids that are the same float64 still belong to two customers: numbers are compared as they are spelled.
 func TestMembersAreNumbersAsTheyAreSpelled(t *testing.T) {
 	one := What{Request: []byte(`{"user":175928847299117063,"first":true}`)}.Members()
 	other := What{Request: []byte(`{"user":175928847299117064}`)}.Members()
