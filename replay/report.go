@@ -306,8 +306,13 @@ func (a *Impact) write(b *strings.Builder) {
 		text += "; the turn ends " + a.Ends
 	}
 	b.WriteString(safetext.Wrapped("after it"+text, width, "    ") + "\n")
-	for _, cause := range a.Causes[:min(len(a.Causes), mostCauses)] {
+	for i, cause := range a.Causes[:min(len(a.Causes), mostCauses)] {
 		writeLine(b, cause)
+		if i < len(a.Apart) {
+			for _, line := range a.Apart[i].Shown {
+				fmt.Fprintf(b, "      %s\n", line)
+			}
+		}
 	}
 	if more := a.Apart[min(len(a.Apart), mostCauses):]; len(more) > 0 && len(a.Causes) > 0 {
 		said := safetext.Each(more, func(one Apart) string { return safetext.Bare(one.What) })
