@@ -178,10 +178,27 @@ func (d *Divergence) writeHead(b *strings.Builder, words string) {
 
 // writeChange shows the two crossings and the fields in which they differ.
 func (d *Divergence) writeChange(b *strings.Builder) {
+	d = d.toldApart()
 	d.writeLines(b)
 	d.writeFields(b)
 	d.writeNotes(b)
 	d.writeRuns(b)
+}
+
+// toldApart is the divergence with the lines of a crossing that moved, and of the one beside which
+// it is now, from where they differ; the divergence itself if what is shown of the two differs.
+func (d *Divergence) toldApart() *Divergence {
+	if d.Class != Order || len(d.Fields) != 1 || d.Got == "" {
+		return d
+	}
+	line, ahead, moved := d.Fields[0].Beside()
+	got, beside := safetext.Beside(d.Got, line, width-4)
+	if !moved || got == safetext.Shortened(d.Got, width-4) {
+		return d
+	}
+	apart := *d
+	apart.Got, apart.Fields = got, []FieldDiff{compare.PlaceDiff(ahead, beside)}
+	return &apart
 }
 
 // writeLines shows the two crossings. If they look the same they are shown once: the difference is

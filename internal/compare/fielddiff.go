@@ -3,6 +3,7 @@ package compare
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -90,6 +91,17 @@ func PlaceDiff(ahead bool, beside string) FieldDiff {
 		want, got = got, want
 	}
 	return FieldDiff{Field: fieldPlace, Want: QuotedJSON(want + beside), Got: QuotedJSON(got + beside), Input: true}
+}
+
+// Beside is the crossing beside which a moved one stands, as PlaceDiff has it; it is false for a
+// difference of another kind.
+func (f FieldDiff) Beside() (line string, ahead, ok bool) {
+	_, got, _ := f.Trees()
+	text, _ := got.(string)
+	if line, ahead = strings.CutPrefix(text, "before "); !ahead {
+		line, ok = strings.CutPrefix(text, "after ")
+	}
+	return line, ahead, f.Field == fieldPlace && (ahead || ok)
 }
 
 // AreAlike reports whether two lists have the same fields, which differ in the same way. A member of
