@@ -49,6 +49,7 @@ type difference struct {
 	lines     int                 // how many crossings differ, those below included
 	own       bool                // it does not follow from an earlier difference
 	unfed     []compare.FieldDiff // for an ask that follows from one: the fields that do not
+	unsaid    []compare.FieldDiff // for a grave one behind others: the fields that these do not explain
 	repeats   int                 // how often the same was asked again without an answer
 	times     int                 // how many such differences the call has, where this one stands for several
 }

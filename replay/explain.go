@@ -194,7 +194,7 @@ func contract(lines []*adk.Crossing) *Divergence {
 // explain makes a divergence of the first difference, and says what follows from it.
 func (r *replayed) explain(found []*difference) *Divergence {
 	first := found[0]
-	d := &Divergence{Class: first.class, Crossing: first.at, Fields: first.fields, Evidence: &Evidence{}, Refused: r.refused(), After: r.impact(found)}
+	d := &Divergence{Class: first.class, Crossing: first.at, Fields: first.fields, Evidence: &Evidence{}, Refused: r.refused()}
 	if first.behind {
 		d.Crossing++
 	}
@@ -219,6 +219,7 @@ func (r *replayed) explain(found []*difference) *Divergence {
 	d.Returned = d.SameKind && want.Kind == adk.KindReturn
 	r.goesOn(d, first, want, got)
 	r.also(d, first, want, got)
+	d.After = r.impact(found)
 	r.place(d, first, got)
 	if first.class == Missing {
 		d.Evidence.Left = r.isLeft(first, want, d.Evidence.Also)
@@ -388,10 +389,14 @@ func (r *replayed) also(d *Divergence, first *difference, want, got *adk.Crossin
 			kind = s.X.Kind
 		}
 		if s.X.Kind != kind || !alone[s.X] {
-			return
+			break
 		}
 		d.Also = append(d.Also, run.Line(s.X))
 		d.Evidence.Also = append(d.Evidence.Also, s.X)
+	}
+	shown := d.Evidence.Also[:min(len(d.Evidence.Also), mostAlso)]
+	for _, other := range r.found {
+		other.own = other.own && !slices.Contains(shown, cmp.Or(other.want, other.got))
 	}
 }
 
@@ -672,24 +677,88 @@ func (r *replayed) agreedBefore(first *difference) (last []*adk.Crossing) {
 
 // markOwn marks the differences that do not follow from an earlier one. These are differences in
 // what the caller of the run handed in, and the first difference in a live call that saw the same
-// state as its recorded call. A grave difference, which no reviewer may miss, need only be the
-// first of its call: a call that was given something else would differ earlier.
+// state as its recorded call. A grave difference, which no reviewer may miss, is one of them
+// wherever it is in its call, unless an earlier one explains it (see unexplained). Where it is the
+// first, the call need not have seen the same: a call that was given something else would differ
+// earlier.
 func (c *comparison) markOwn() {
 	touched := map[*calls.Call]bool{}
-	for _, d := range c.found {
+	var said unfed.Changes
+	for i, d := range c.found {
 		in := d.call
 		if d.want == in.Begin && in.Parent == nil {
 			d.own = true
+			said.Add(d.fields)
 			continue
 		}
-		if c.live.isLive(in) && !touched[in] && (c.sawTheSame(in) || wire.IsGrave(cmp.Or(d.want, d.got)) && c.pairs[in] != nil) {
-			d.own = true
+		switch grave := d.isGrave() && c.pairs[in] != nil; {
+		case !c.live.isLive(in):
+		case !touched[in]:
+			d.own = grave || c.sawTheSame(in)
+		case grave:
+			d.own = c.unexplained(d, c.found[:i], said)
 		}
 		for one := in; one != nil; one = one.Parent {
 			touched[one] = true
 		}
+		said.Add(d.fields)
 	}
 	c.markUnfed()
+}
+
+// isGrave reports whether a difference is in what no reviewer may miss, on either side.
+func (d *difference) isGrave() bool {
+	return d.want != nil && wire.IsGrave(d.want) || d.got != nil && wire.IsGrave(d.got)
+}
+
+// unexplained reports whether no earlier difference explains a grave one in a live call. One that
+// comes behind another answer, or behind an error, is explained: the code may have taken another
+// way. So is one that says what the earlier ones changed. If the code made another id or time
+// before, this also explains all that is no word.
+func (c *comparison) unexplained(d *difference, before []*difference, said unfed.Changes) bool {
+	made := false
+	for _, b := range before {
+		if !isWithin(b.call, d.call) {
+			continue
+		}
+		if b.leadsAstray(d.call) {
+			return false
+		}
+		made = made || wire.OnlyMakes(cmp.Or(b.want, b.got))
+	}
+	if d.want == nil || d.got == nil || d.class == Order {
+		return true
+	}
+	d.unsaid = said.Without(d.fields)
+	if made {
+		d.unsaid = unfed.Worded(d.unsaid)
+	}
+	return len(d.unsaid) > 0
+}
+
+// isWithin reports whether a call is another one, or is below it.
+func isWithin(below, in *calls.Call) bool {
+	for ; below != nil; below = below.Parent {
+		if below == in {
+			return true
+		}
+	}
+	return false
+}
+
+// leadsAstray reports whether the code of a call was told something else by a difference in it, or
+// in a call below it: it was given or answered something else, got no answer, or something ended in
+// another way.
+func (d *difference) leadsAstray(in *calls.Call) bool {
+	switch {
+	case d.class == Unanswered, d.class == ChangedError, d.class == Panicked:
+		return true
+	case d.want == nil || d.got == nil:
+		return false
+	case d.call != in:
+		return d.want == d.call.Return
+	}
+	return d.got.Phase == adk.Done || wire.IsPiece(d.got) || d.want == in.Begin
 }
 
 // markUnfed finds, for asks that follow from an earlier difference, the fields of their requests

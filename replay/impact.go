@@ -71,6 +71,7 @@ func (r *replayed) behind(seq int) *Impact {
 		}
 	}
 	change := ""
+	var own []*difference
 	for i, d := range r.found {
 		switch {
 		case i == 0 && d.at == seq:
@@ -79,11 +80,23 @@ func (r *replayed) behind(seq int) *Impact {
 		case d.own && change != "" && (changeOf(d) == change || r.changesAlike(r.found[0], d)):
 			b.Again += d.lines
 		case d.own:
-			b.Own += d.lines
-			b.Causes, b.Apart = append(b.Causes, r.inALine(d)), append(b.Apart, d.apart())
+			own = append(own, d)
 		default:
 			b.Follow += d.lines
 		}
+	}
+	slices.SortStableFunc(own, func(a, b *difference) int { // a report shows the first ones
+		switch {
+		case a.isGrave() == b.isGrave():
+			return 0
+		case a.isGrave():
+			return -1
+		}
+		return 1
+	})
+	for _, d := range own {
+		b.Own += d.lines
+		b.Causes, b.Apart = append(b.Causes, r.inALine(d)), append(b.Apart, d.apart())
 	}
 	return b
 }
@@ -116,7 +129,7 @@ func (d *difference) apart() Apart {
 		return a
 	}
 	members := []string{}
-	fields := d.unfed
+	fields := slices.Concat(d.unsaid, d.unfed)
 	if len(fields) == 0 {
 		fields = compare.InDetail(d.want, d.got, d.fields)
 	}

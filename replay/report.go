@@ -178,10 +178,27 @@ func (d *Divergence) writeHead(b *strings.Builder, words string) {
 
 // writeChange shows the two crossings and the fields in which they differ.
 func (d *Divergence) writeChange(b *strings.Builder) {
+	d = d.toldApart()
 	d.writeLines(b)
 	d.writeFields(b)
 	d.writeNotes(b)
 	d.writeRuns(b)
+}
+
+// toldApart is the divergence with the lines of a crossing that moved, and of the one beside which
+// it is now, from where they differ; the divergence itself if what is shown of the two differs.
+func (d *Divergence) toldApart() *Divergence {
+	if d.Class != Order || len(d.Fields) != 1 || d.Got == "" {
+		return d
+	}
+	line, ahead, moved := d.Fields[0].Beside()
+	got, beside := safetext.Beside(d.Got, line, width-4)
+	if !moved || got == safetext.Shortened(d.Got, width-4) {
+		return d
+	}
+	apart := *d
+	apart.Got, apart.Fields = got, []FieldDiff{compare.PlaceDiff(ahead, beside)}
+	return &apart
 }
 
 // writeLines shows the two crossings. If they look the same they are shown once: the difference is
@@ -306,8 +323,13 @@ func (a *Impact) write(b *strings.Builder) {
 		text += "; the turn ends " + a.Ends
 	}
 	b.WriteString(safetext.Wrapped("after it"+text, width, "    ") + "\n")
-	for _, cause := range a.Causes[:min(len(a.Causes), mostCauses)] {
+	for i, cause := range a.Causes[:min(len(a.Causes), mostCauses)] {
 		writeLine(b, cause)
+		if i < len(a.Apart) {
+			for _, line := range a.Apart[i].Shown {
+				fmt.Fprintf(b, "      %s\n", line)
+			}
+		}
 	}
 	if more := a.Apart[min(len(a.Apart), mostCauses):]; len(more) > 0 && len(a.Causes) > 0 {
 		said := safetext.Each(more, func(one Apart) string { return safetext.Bare(one.What) })

@@ -102,11 +102,13 @@ func rerecord(ctx context.Context, r *trace.Reader, live Live) (*replayed, error
 		return nil, err
 	}
 	footer := recorded.FooterExtra
-	if isRedacted(recorded, live) {
+	if mayReveal(recorded, live) {
 		if again.trace, err = again.unsecret(unlimited(r.Options())); err != nil {
 			return nil, err
 		}
-		footer = again.trace.FooterExtra
+		if mark := wire.RedactedNote; len(mark(footer)) > 0 || len(mark(again.trace.FooterExtra)) > 0 {
+			footer = again.trace.FooterExtra
+		}
 	}
 	if err := again.arrange(ctx, r.Options()); err != nil {
 		return nil, err
@@ -188,15 +190,16 @@ func mayRerecord(t *trace.Trace, live Live) error {
 			return fmt.Errorf("replay: crossing %d has a member %q, which this version does not know and would lose", i+1, line.Extra[0].Name)
 		}
 	}
-	if isRedacted(t, live) && live.Redact == nil {
+	if live.Redact == nil && mayReveal(t, live) {
 		return errors.New("replay: it is redacted, and what live seams say is not: Live.Redact says what it was redacted by")
 	}
 	return nil
 }
 
-// isRedacted reports whether live seams say something that was removed from a recording.
-func isRedacted(recorded *trace.Trace, live Live) bool {
-	return live.any() && len(wire.RedactedNote(recorded.FooterExtra)) > 0
+// mayReveal reports whether live seams may say something that a recording must not hold. They may
+// also do so where nothing was removed from the recording, as they may say a secret only today.
+func mayReveal(recorded *trace.Trace, live Live) bool {
+	return live.any() && (live.Redact != nil || len(wire.RedactedNote(recorded.FooterExtra)) > 0)
 }
 
 // answered returns an error if the new run asked for something that the recording does not hold.

@@ -590,3 +590,35 @@ func TestRerecordToAWriterThatFails(t *testing.T) {
 	_, err = replay.Rerecord(t.Context(), bytes.NewReader(trace), io.Discard, replay.Live{Seams: []string{"executer/*x"}})
 	assert.ErrorContains(t, err, "chooses nothing")
 }
+
+// Live code may say a secret of which the recording has nothing: the new recording has a placeholder
+// for it, as the rules say, and no report prints it. Where nothing differs, the new recording is the
+// old one, with the rules or without.
+func TestRerecordWritesNoNewSecret(t *testing.T) {
+	secret := "sk-live-" + strings.Repeat("z", 24)
+	asking := func(prompt string) adk.Config {
+		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			if _, err := adk.Ask(ctx, "model", prompt, func(context.Context, string) (string, error) { return "fine", nil }); err != nil {
+				return err
+			}
+			return dc.Ack()
+		})
+	}
+	recorded := turnOf(t, asking("Be brief."), adk.RawTurn{SystemPrompt: "Help."})
+	for _, more := range []replay.Live{{}, {Twice: true}, {Twice: true, Writes: true}} {
+		more.Config, more.Seams, more.Redact = asking("Be brief, with the key "+secret+"."), []string{replay.Executor}, redact.UsualSecrets()
+		report, again := rerecorded(t, recorded, more)
+		assert.NotContains(t, string(again), secret)
+		assert.Contains(t, string(again), "with the key [redacted:")
+		assert.NotContains(t, report.String(), secret)
+		report, err := replay.Verify(t.Context(), bytes.NewReader(again), more)
+		require.NoError(t, err)
+		assert.Nil(t, report.Divergence, "%s", report)
+		assert.NotContains(t, report.String(), secret)
+	}
+	marked := changedTrace(t, recorded, func(read *trace.Trace) {
+		read.FooterExtra = append(read.FooterExtra, trace.Member{Name: "ours", Value: []byte(`1`)})
+	})
+	_, again := rerecorded(t, marked, replay.Live{Config: asking("Be brief."), Seams: []string{replay.Executor}, Redact: redact.UsualSecrets(), Twice: true})
+	assert.Equal(t, string(marked), string(again))
+}

@@ -3,6 +3,7 @@ package compare
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -90,6 +91,17 @@ func PlaceDiff(ahead bool, beside string) FieldDiff {
 		want, got = got, want
 	}
 	return FieldDiff{Field: fieldPlace, Want: QuotedJSON(want + beside), Got: QuotedJSON(got + beside), Input: true}
+}
+
+// Beside returns the crossing next to which a moved crossing is now, as PlaceDiff describes it, and
+// whether the moved one comes ahead of it. ok is false for a difference of another kind.
+func (f FieldDiff) Beside() (line string, ahead, ok bool) {
+	_, got, _ := f.Trees()
+	text, _ := got.(string)
+	if line, ahead = strings.CutPrefix(text, "before "); !ahead {
+		line, ok = strings.CutPrefix(text, "after ")
+	}
+	return line, ahead, f.Field == fieldPlace && (ahead || ok)
 }
 
 // AreAlike reports whether two lists have differences in the same fields with the same values. A

@@ -248,18 +248,24 @@ func nameOf(class replay.Class, e *replay.Evidence) string {
 	return ""
 }
 
-// statement returns the beginning of the database statement that is a member of the request, or ""
-// if there is none.
+// statement returns the beginning of the database statement that is a member of the request, with
+// an ellipsis if there is more of it, or "" if there is none.
 func statement(request []byte) string {
 	tree, _ := jsondiff.Decode(string(request))
 	members, _ := tree.(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		text, _ := members[name].(string)
 		if words := strings.Fields(text); len(words) > 1 && statements[strings.ToUpper(words[0])] {
+			shown := words
 			if at := slices.IndexFunc(words, func(word string) bool { return strings.HasPrefix(word, "(") }); at > 0 {
-				words = words[:at] // without the columns or values
+				shown = words[:at] // without the columns or values
 			}
-			return strings.Join(words[:min(len(words), wordsOfAStatement)], " ")
+			shown = shown[:min(len(shown), wordsOfAStatement)]
+			said := strings.Join(shown, " ")
+			if len(shown) < len(words) {
+				said += "…"
+			}
+			return said
 		}
 	}
 	return ""
@@ -388,8 +394,12 @@ func besides(d *replay.Divergence, e *replay.Evidence) string {
 			side = "before"
 		}
 		other := named(e.Beside)
-		if x := told(d.Class, e); x != nil && named(x) == other && e.Beside.Args != nil { // tell two of the same name apart
-			other = "that of " + safetext.Shortened(safetext.Arguments(e.Beside.Args), longestExample)
+		if x := told(d.Class, e); x != nil && named(x) == other { // tell two of the same name apart
+			if e.Beside.Args != nil {
+				other = "that of " + safetext.Shortened(safetext.Arguments(e.Beside.Args), longestExample)
+			} else if this, that := safetext.Excerpts(string(x.JSON), string(e.Beside.JSON), longestExample); this != that {
+				return this + " " + side + " " + that
+			}
 		}
 		return side + " " + other
 	}
@@ -608,6 +618,20 @@ func (c Cause) String() string {
 	}
 	if len(said) > 0 {
 		text += ": " + strings.Join(said, ", ")
+	}
+	return text
+}
+
+// inFull describes the cause in one line with what is so in one trace.
+func (c Cause) inFull() string {
+	text := c.String()
+	if c.Also != "" {
+		text += " and " + safetext.Bare(c.Also)
+	}
+	for _, said := range []string{c.Beside, c.Instead} {
+		if said != "" {
+			text += ", " + safetext.Bare(said)
+		}
 	}
 	return text
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/internal/compare"
-	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/replay"
 )
 
@@ -38,16 +37,7 @@ func (r *Report) group() {
 				c.Asked = alike(c.Asked, of.Asked)
 			}
 		}
-		c.Text = c.Cause.String()
-		if c.Also != "" {
-			c.Text += " and " + safetext.Bare(c.Also)
-		}
-		if c.Beside != "" {
-			c.Text += ", " + safetext.Bare(c.Beside)
-		}
-		if c.Instead != "" {
-			c.Text += ", " + safetext.Bare(c.Instead)
-		}
+		c.Text = c.inFull()
 	}
 	r.mostHitFirst()
 }

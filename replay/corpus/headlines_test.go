@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"html"
 	"io"
 	"net"
 	"net/http"
@@ -130,7 +131,7 @@ func TestHeadlinesNameWhatMatters(t *testing.T) {
 		`order in executor/model: ask localhost POST /services/…/restart, before wait-for "restart payments?"`: {operator{hasty: true}, 2},
 		`extra in executor/model: now (dc.Now), 2 times`:                                                       {operator{clock: 2}, 2},
 		`missing in turn-input/timed: now (tc.Now)`:                                                            {operator{hurried: true}, 2},
-		`missing in executor/model: ask db "INSERT INTO notes"`:                                                {operator{unnoted: true}, 1},
+		`missing in executor/model: ask db "INSERT INTO notes…"`:                                               {operator{unnoted: true}, 1},
 		`extra in executor/model: report-log, info restart: "restarts 2"`:                                      {operator{logs: true}, 1},
 	} {
 		report, err := corpus.Verify(t.Context(), sources, func(name string) replay.Live {
@@ -233,4 +234,42 @@ func TestTwoOfATool(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, report.Causes, 1, "%s", report)
 	assert.Equal(t, `order in executor/model: execute pay, before that of {"invoice":"A-1"}`, report.Causes[0].Text)
+}
+
+// Of two questions of one name that changed places, each report says in what they differ, however
+// long what they share is. A statement that is cut shows that it is.
+func TestTwoQuestionsThatChangedPlaces(t *testing.T) {
+	type lookup struct {
+		SQL   string `json:"sql"`
+		Order int    `json:"order"`
+	}
+	asking := func(orders ...int) adk.Config {
+		return adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			for _, order := range orders {
+				q := lookup{"select item, cents, card from orders where id = ? and not hidden", order}
+				if _, err := adk.Ask(ctx, "db", q, func(context.Context, lookup) (string, error) { return "lamp", nil }); err != nil {
+					return err
+				}
+			}
+			return dc.Ack()
+		}}}
+	}
+	var trace bytes.Buffer
+	runner, err := adk.NewRunner(fakes.Deterministic(asking(17, 18), replay.Record(&trace)))
+	require.NoError(t, err)
+	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Work."}))
+	report, err := corpus.Verify(t.Context(), []corpus.Source{livetest.Source("orders", trace.Bytes())}, func(string) replay.Live {
+		return replay.Live{Config: asking(18, 17), Seams: []string{replay.Executor}}
+	})
+	require.NoError(t, err)
+	require.Len(t, report.Causes, 1)
+	assert.Equal(t, "order in executor/model: ask db \"select item, cents, card from orders…\", …`not hidden\",\"order\":18}` before …`not hidden\",\"order\":17}`", report.Causes[0].Text)
+	shown := report.Causes[0].First.Divergence.String()
+	assert.Contains(t, shown, "    ask … not hidden\",\"order\":18}\n    comes before ask … not hidden\",\"order\":17}\n")
+	var annotations, junit bytes.Buffer
+	require.NoError(t, report.WriteAnnotations(&annotations))
+	require.NoError(t, report.WriteJUnit(&junit))
+	for _, said := range []string{strings.ReplaceAll(annotations.String(), "%0A", "\n"), html.UnescapeString(junit.String())} {
+		assert.Contains(t, strings.Join(strings.Fields(said), " "), "…`not hidden\",\"order\":18}` before …`not hidden\",\"order\":17}`")
+	}
 }

@@ -124,7 +124,7 @@ func junitCaseOf(t *TraceReport) junitCase {
 	if t.Divergence != nil {
 		text = safetext.Lines(t.Divergence.String())
 		c.File, c.Line, _ = codeOf(t.Divergence)
-		c.Failure = &junitProblem{Type: string(t.Divergence.Class), Message: safetext.Lines(t.Cause.String()), Text: text}
+		c.Failure = &junitProblem{Type: string(t.Divergence.Class), Message: safetext.Lines(t.Cause.inFull()), Text: text}
 	}
 	if t.Error != "" {
 		c.Failure, c.Error = nil, &junitProblem{Type: "unreadable", Message: safetext.Lines(t.Error), Text: text}
