@@ -250,7 +250,7 @@ func (q *inquiry) print(t *terminal, one examined, again *repeats) {
 	}
 	switch {
 	case one.Error != "":
-		t.judged(red, "unreadable", safetext.Line(one.Error))
+		t.unreadable(one.Error)
 	case one.killed && len(one.found) == 0:
 		t.judged(yellow, "cut off", fmt.Sprintf("%s: %s to where its host was killed, %s", safetext.Line(one.Trace), q.good, safetext.Counted(one.Crossings, "crossing")))
 	case one.Cut != "" && len(one.found) == 0: // the rest is unknown
