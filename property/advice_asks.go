@@ -77,9 +77,9 @@ func (w *unseenAsk) quiet(s *history, c *seamCall, one *silence, before, now tim
 }
 
 // repeatedAsk: a seam call asks a party exactly what that party has already answered successfully.
-// It gives no hint about asks that only read, after an error or an error status, across different
-// seam calls, about requests for access tokens, which expire, and if the request has a key that
-// makes it idempotent.
+// It gives no hint about asks that only read, after an error, an error status or a stream of a model
+// that ended before the model was done, across different seam calls, about requests for access
+// tokens, which expire, and if the request has a key that makes it idempotent.
 type repeatedAsk struct {
 	open  map[int]*oneAsk // by operation
 	well  map[oneRequest]int
@@ -96,7 +96,26 @@ type oneAsk struct {
 	request oneRequest
 	at      int
 	refused bool
+	stream  *modelapi.Answer // what came of a stream; nil if the answer is none
+	ofModel bool             // the stream has the form of a model's
 }
+
+// takes takes a piece of the answer.
+func (a *oneAsk) takes(piece json.RawMessage) {
+	switch status, headers, err := httpform.ReadHead(piece); {
+	case err == nil && status != 0:
+		a.refused = a.refused || status >= 400
+		if a.stream = nil; httpform.FormOf(http.Header(headers).Get("Content-Type")) != httpform.Whole {
+			a.stream = &modelapi.Answer{Keep: true}
+		}
+	case a.stream != nil:
+		known := a.stream.Take(piece)
+		a.ofModel = a.ofModel || known
+	}
+}
+
+// isCut reports whether the stream of a model has ended before the model was done.
+func (a *oneAsk) isCut() bool { return a.ofModel && a.stream.Finish == "" && !a.stream.IsDone() }
 
 func (w *repeatedAsk) see(s *history, x *adk.Crossing) {
 	if w.open == nil {
@@ -105,9 +124,8 @@ func (w *repeatedAsk) see(s *history, x *adk.Crossing) {
 	one := w.open[x.Op]
 	switch {
 	case x.Kind == adk.KindPiece:
-		var head struct{ Status int }
-		if one != nil && json.Unmarshal(x.JSON, &head) == nil && head.Status >= 400 {
-			one.refused = true
+		if one != nil {
+			one.takes(x.JSON)
 		}
 	case x.Kind != adk.KindAsk || x.Status == string(adk.EffectReads):
 	case x.Phase == adk.Begin:
@@ -117,7 +135,7 @@ func (w *repeatedAsk) see(s *history, x *adk.Crossing) {
 			s.hint(s.n, s.at, since(earlier), "%s is asked again, to the byte, what it has answered", x.Name)
 		}
 	case one != nil:
-		if x.Err == nil && !one.refused {
+		if x.Err == nil && !one.refused && !one.isCut() {
 			w.well[one.request] = one.at
 		}
 		delete(w.open, x.Op)

@@ -53,3 +53,42 @@ func TestALargeRequestIsLookedThroughOnce(t *testing.T) {
 	}
 	assert.Less(t, allocated(40), allocated(2)+uint64(10*len(request)))
 }
+
+// A model whose stream was cut has not answered, and is asked again for that; one that was done has.
+func TestAStreamThatWasCutIsNoAnswer(t *testing.T) {
+	for _, c := range []struct {
+		name, head string
+		pieces     []string
+		answered   bool
+	}{
+		{"completions, cut", eventHead, []string{`{"data":{"choices":[{"index":0,"delta":{"content":"We are "}}]}}`}, false},
+		{"completions, stopped", eventHead, []string{`{"data":{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}}`, `{"data":{"choices":[],"usage":{"total_tokens":3}}}`}, true},
+		{"completions, done", eventHead, []string{`{"data":{"choices":[{"index":0,"delta":{"content":"Yes."}}]}}`, `{"data":"[DONE]"}`}, true},
+		{"messages, cut", eventHead, []string{`{"event":"message_start","data":{"type":"message_start","message":{"role":"assistant","content":[]}}}`}, false},
+		{"messages, done", eventHead, []string{`{"data":{"type":"message_start","message":{"role":"assistant","content":[]}}}`, `{"data":{"type":"message_stop"}}`}, true},
+		{"lines, cut", `{"status":200,"headers":{"content-type":"application/x-ndjson"}}`, []string{`{"line":{"message":{"role":"assistant","content":"We"},"done":false}}`}, false},
+		{"lines, done", `{"status":200,"headers":{"content-type":"application/x-ndjson"}}`, []string{`{"line":{"message":{"role":"assistant","content":"We"},"done":true}}`}, true},
+		{"events of no model", eventHead, []string{`{"data":{"stored":true}}`}, true},
+		{"no stream", `{"status":200,"headers":{"content-type":"application/json"}}`, []string{`{"body":{"choices":[]}}`}, true},
+		{"refused", `{"status":429}`, nil, false},
+	} {
+		r := recorded(t, "hello")
+		at, call := r.called(adk.LabelExecutor, 0)+1, r.lines[r.called(adk.LabelExecutor, 0)].ID
+		for op := range 2 {
+			lines := []adk.Crossing{{Kind: adk.KindAsk, Phase: adk.Begin, JSON: []byte(`"well?"`)}}
+			for _, piece := range append([]string{c.head}, c.pieces...) {
+				lines = append(lines, adk.Crossing{Kind: adk.KindPiece, JSON: []byte(piece)})
+			}
+			lines = append(lines, adk.Crossing{Kind: adk.KindAsk, Phase: adk.Done})
+			for _, x := range lines {
+				x.Op, x.Call, x.Name = 1000+op, call, "model"
+				r.insert(at, x)
+				at++
+			}
+		}
+		again := slices.ContainsFunc(property.Hints(r.info, r.told()), func(h property.Hint) bool { return h.Advice == "repeated-ask" })
+		assert.Equal(t, c.answered, again, c.name)
+	}
+}
+
+const eventHead = `{"status":200,"headers":{"content-type":"text/event-stream"}}`

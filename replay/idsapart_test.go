@@ -3,15 +3,22 @@ package replay_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/adkhttp"
 	"github.com/adkreplay/adkreplay/internal/thorough"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 )
 
@@ -226,5 +233,106 @@ func TestIDsOfACallBesideThoseOfAGoroutine(t *testing.T) {
 		recorded := byTheMachine(t, agent)
 		d := inTime(t, recorded, replay.Live{Config: agent, Seams: []string{replay.Executor}})
 		require.Nil(t, d, "%s\n%s", d, recorded)
+	}
+}
+
+// An id that the call makes is the recorded one to the letter also where its goroutines were
+// answered in pieces, in whatever order these came, and while such an answer is still open.
+func TestTheIDOfTheCallBehindAnswersInPieces(t *testing.T) {
+	t.Parallel()
+	client := &http.Client{Transport: adkhttp.NewTransport(answering(func(r *http.Request) *http.Response {
+		runtime.Gosched()
+		body := io.MultiReader(strings.NewReader("one "), strings.NewReader("two "), strings.NewReader(r.URL.Path))
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(body), Request: r}
+	}))}
+	get := func(ctx context.Context, path string) (io.ReadCloser, error) {
+		r := tracetest.Must(http.NewRequestWithContext(ctx, http.MethodGet, "http://orders.test/"+path, nil))
+		res, err := client.Do(r)
+		if err != nil {
+			return nil, err
+		}
+		return res.Body, nil
+	}
+	echoes := func(ctx context.Context, id string) error {
+		got, err := adk.Ask(ctx, "shop", id, func(_ context.Context, id string) (string, error) { return id, nil })
+		if err == nil && got != id {
+			err = fmt.Errorf("asked with %s, answered with %s", id, got)
+		}
+		return err
+	}
+	leaked := make(chan *adk.DispatchContext, 1)
+	leaking := tracetest.Must(adk.NewTool(adk.ToolInit{Name: "leaks", Description: "Leaks.", InputSchema: json.RawMessage(`{"type":"object"}`),
+		Handler: func(_ context.Context, dc *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
+			leaked <- dc
+			return adk.Text("well"), nil
+		}}))
+	for name, run := range map[string]func(context.Context, *adk.DispatchContext) error{
+		"behind two": func(ctx context.Context, _ *adk.DispatchContext) error {
+			var all started
+			for _, path := range []string{"carrier", "warehouse"} {
+				all.Go(func() error {
+					body, err := get(ctx, path)
+					if err != nil {
+						return err
+					}
+					_, err = io.ReadAll(body)
+					return errors.Join(err, body.Close())
+				})
+			}
+			return errors.Join(all.Wait(), echoes(ctx, adk.NewID(ctx)))
+		},
+		"behind half of one": func(ctx context.Context, _ *adk.DispatchContext) error {
+			var all started
+			all.Go(func() error {
+				body, err := get(ctx, "carrier")
+				if err != nil {
+					return err
+				}
+				_, err = body.Read(make([]byte, 4))
+				return errors.Join(err, body.Close())
+			})
+			return errors.Join(all.Wait(), echoes(ctx, adk.NewID(ctx)))
+		},
+		"while one is open": func(ctx context.Context, _ *adk.DispatchContext) error {
+			var body io.ReadCloser
+			var all started
+			all.Go(func() (err error) { body, err = get(ctx, "carrier"); return err })
+			err := errors.Join(all.Wait(), echoes(ctx, adk.NewID(ctx)))
+			_, failed := io.ReadAll(body)
+			return errors.Join(err, failed, body.Close(), echoes(ctx, adk.NewID(ctx)))
+		},
+		"while one is read": func(ctx context.Context, _ *adk.DispatchContext) error {
+			var all started
+			begun := make(chan bool)
+			all.Go(func() error {
+				body, err := get(ctx, "carrier")
+				close(begun)
+				if err != nil {
+					return err
+				}
+				_, err = io.ReadAll(body)
+				return errors.Join(err, body.Close())
+			})
+			<-begun
+			id := adk.NewID(ctx)
+			return errors.Join(all.Wait(), echoes(ctx, id))
+		},
+		"behind what comes too late": func(ctx context.Context, dc *adk.DispatchContext) error {
+			err := inAGoroutine(func() error { _, err := askedFor(ctx, dc, "leaks", 0); return err })
+			_ = sets(<-leaked, "late")
+			return errors.Join(err, echoes(ctx, adk.NewID(ctx)))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			agent := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				return errors.Join(run(ctx, dc), dc.Ack())
+			}, leaking)
+			for range thorough.Of(50, 10, 5) {
+				recorded := byTheMachine(t, agent)
+				d := inTime(t, recorded, replay.Live{Config: agent, Seams: []string{replay.Executor, replay.ToolCode}, Writes: true})
+				require.Nil(t, d, "%s\n%s", d, recorded)
+			}
+		})
 	}
 }

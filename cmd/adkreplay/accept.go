@@ -208,15 +208,15 @@ func printAccepted(t *terminal, r corpus.Accepted, a *corpus.Acceptance) {
 // hasMore reports whether more differs in a trace than the divergence that was shown.
 func hasMore(r corpus.Accepted) bool { return r.After != nil && r.After.Follow+r.After.Own > 0 }
 
-// refusedCode returns the exit code for a refused trace: it cannot be read, it cannot be written,
-// or it keeps its divergence.
+// refusedCode returns the exit code for a refused trace: it or its reasons cannot be read, it cannot
+// be written, or it keeps its divergence.
 func refusedCode(err error) int {
 	var format *trace.FormatError
 	var path *os.PathError
 	var link *os.LinkError
 	var panicked *adk.PanicError
 	switch {
-	case errors.As(err, &format):
+	case errors.As(err, &format), errors.Is(err, corpus.ErrConflict):
 		return exitUnreadable
 	case errors.As(err, &path), errors.As(err, &link), errors.As(err, &panicked):
 		return exitInternal

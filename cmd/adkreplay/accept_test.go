@@ -193,3 +193,17 @@ func TestAcceptsNothingThatIsNotShown(t *testing.T) {
 	}
 	assert.True(t, maps.Equal(before, contents(t, ".")))
 }
+
+// Nothing is added to reasons that were merged and have the markers of git in them.
+func TestAcceptBehindAConflict(t *testing.T) {
+	path := divergent(t)
+	before := readFile(t, path)
+	merged := "2026-01-02 First.\n<<<<<<< HEAD\n=======\n>>>>>>> a\n"
+	require.NoError(t, os.WriteFile(path+corpus.ReasonEnding, []byte(merged), 0o600))
+	got := accept(t, path, "--reason", "Meant.")
+	assert.Equal(t, exitUnreadable, got.code)
+	assert.Contains(t, got.out, path+corpus.ReasonEnding+":2: these are git's conflict markers: keep the reasons of both sides")
+	assert.NotContains(t, got.out, "record it anew")
+	assert.Equal(t, before, readFile(t, path))
+	assert.Equal(t, merged, readFile(t, path+corpus.ReasonEnding))
+}

@@ -26,9 +26,11 @@ where a journal says that its host was killed.
 
 // checking is the inquiry that looks for violations.
 var checking = inquiry{
-	done: "checked", good: "holds", bad: "violated", colour: red, counts: "violation",
+	done: "checked", good: "holds", bad: "violated", colour: red, counts: "violation", level: "error",
 	find: func(e *property.Examination, into *examined) []finding {
 		into.Violations = e.Violations
-		return safetext.Each(e.Violations, func(v property.Violation) finding { return finding{text: v.String(), stretch: e.Stretch(v)} })
+		return safetext.Each(e.Violations, func(v property.Violation) finding {
+			return finding{text: v.String(), stretch: e.Stretch(v), title: v.Invariant, crossing: v.Crossing}
+		})
 	},
 }

@@ -107,7 +107,7 @@ func TestDiffWithAConflict(t *testing.T) {
 	for _, args := range [][]string{{good(t), path}, {path, good(t)}} {
 		got := adkreplay(append([]string{"diff"}, args...)...)
 		assert.Equal(t, outcome{exitUnreadable, "", "adkreplay: " + path + ":6: malformed trace: these are git's conflict markers, and no recording is merged line by line: " +
-			"take one side whole (git checkout --ours FILE, or --theirs), and run the test with -update\n"}, got)
+			"take one side whole (git checkout --ours FILE, or --theirs), and run the test with -update, which needs a reason (ADKREPLAY_REASON)\n"}, got)
 		document := decoded[compared](t, adkreplay(append([]string{"diff", "--json"}, args...)...).out)
 		assert.Equal(t, exitUnreadable, document.ExitCode)
 		assert.Contains(t, document.Error, "these are git's conflict markers")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -17,15 +18,17 @@ import (
 
 // examineOptions say what to examine.
 type examineOptions struct {
-	paths []string // if empty: the embedded traces
-	json  bool
-	list  listOptions
+	paths  []string // if empty: the embedded traces
+	json   bool
+	github bool
+	list   listOptions
 }
 
 // inquiry is what a command looks for, and the words for it.
 type inquiry struct {
 	done, good, bad, counts string
 	colour                  string
+	level                   string // of the annotations for GitHub Actions
 	// find returns what was found, and adds it to the result.
 	find func(*property.Examination, *examined) []finding
 }
@@ -33,6 +36,7 @@ type inquiry struct {
 // finding is one thing that was found, and where in the transcript.
 type finding struct {
 	text, stretch string
+	title         string // of an annotation
 	// what, words and crossing say what was found, in which words, and where, so that what is found
 	// repeatedly is shown once. what is empty if each finding is shown.
 	what, words string
@@ -146,10 +150,10 @@ type findings struct {
 
 // examining completes cmd as a command that looks for something in traces.
 func examining(t *terminal, q *inquiry, cmd *cobra.Command) *cobra.Command {
-	var asJSON bool
+	var asJSON, github bool
 	var list listOptions
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		o, err := parseExamine(asJSON, list, args)
+		o, err := parseExamine(asJSON, github, list, args)
 		if err != nil {
 			return misused(cmd, err)
 		}
@@ -157,12 +161,16 @@ func examining(t *terminal, q *inquiry, cmd *cobra.Command) *cobra.Command {
 	}
 	list.register(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
+	cmd.Flags().BoolVar(&github, "github", false, "print what is found as annotations for GitHub Actions too")
 	return cmd
 }
 
 // parseExamine refuses an empty path, as parseVerify does.
-func parseExamine(asJSON bool, list listOptions, args []string) (examineOptions, error) {
-	return examineOptions{paths: args, json: asJSON, list: list}, checkPaths(args)
+func parseExamine(asJSON, github bool, list listOptions, args []string) (examineOptions, error) {
+	if asJSON && github {
+		return examineOptions{}, errors.New("--github prints on the standard output, and with --json a document stands there alone: leave one of them out")
+	}
+	return examineOptions{paths: args, json: asJSON, github: github, list: list}, checkPaths(args)
 }
 
 func runExamine(ctx context.Context, t *terminal, o examineOptions, q *inquiry) error {
@@ -190,6 +198,9 @@ func runExamine(ctx context.Context, t *terminal, o examineOptions, q *inquiry) 
 		}
 		if !o.json {
 			q.print(t, one, again)
+		}
+		if o.github {
+			q.annotate(t, one)
 		}
 	}
 	if again != nil {
@@ -250,13 +261,25 @@ func (q *inquiry) print(t *terminal, one examined, again *repeats) {
 	}
 	switch {
 	case one.Error != "":
-		t.judged(red, "unreadable", safetext.Line(one.Error))
+		t.unreadable(one.Error)
 	case one.killed && len(one.found) == 0:
 		t.judged(yellow, "cut off", fmt.Sprintf("%s: %s to where its host was killed, %s", safetext.Line(one.Trace), q.good, safetext.Counted(one.Crossings, "crossing")))
 	case one.Cut != "" && len(one.found) == 0: // the rest is unknown
 		t.judged(yellow, "cut off", fmt.Sprintf("%s: %s as far as it goes, %s", safetext.Line(one.Trace), q.good, safetext.Counted(one.Crossings, "crossing")))
 	case len(one.found) == 0:
 		t.good(q.good, fmt.Sprintf("%s: %s", safetext.Line(one.Trace), safetext.Counted(one.Crossings, "crossing")))
+	}
+}
+
+// annotate prints an annotation for GitHub Actions for each finding, at its line in the file, and for
+// a trace that cannot be read.
+func (q *inquiry) annotate(t *terminal, one examined) {
+	t.clear()
+	for _, f := range one.found {
+		fmt.Fprint(t.out, safetext.Annotation(q.level, one.Trace, f.crossing+1, f.title, f.text))
+	}
+	if one.Error != "" {
+		fmt.Fprint(t.out, safetext.Annotation("error", one.Trace, 0, "unreadable", one.Error))
 	}
 }
 

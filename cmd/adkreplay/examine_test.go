@@ -21,11 +21,13 @@ import (
 )
 
 func TestParseExamine(t *testing.T) {
-	o, err := parseExamine(true, listOptions{}, []string{"a", "b"})
+	o, err := parseExamine(true, false, listOptions{}, []string{"a", "b"})
 	assert.NoError(t, err)
 	assert.Equal(t, examineOptions{paths: []string{"a", "b"}, json: true}, o)
-	_, err = parseExamine(false, listOptions{}, []string{"a", ""})
+	_, err = parseExamine(false, false, listOptions{}, []string{"a", ""})
 	assert.EqualError(t, err, "argument 2 is empty: give a file or a folder, or no argument")
+	_, err = parseExamine(true, true, listOptions{}, nil)
+	assert.ErrorContains(t, err, "--github prints on the standard output")
 }
 
 // violated is a trace in which a gate accepted a second signal.
@@ -288,4 +290,21 @@ func TestExaminingWhatAKilledHostLeft(t *testing.T) {
 		assert.Regexp(t, `(?m)^cut off \S+-0001\.jsonl: `+good+` to where its host was killed, \d+ crossings$`, got.out)
 		assert.NotContains(t, got.err, "truncated")
 	}
+}
+
+// GitHub is given each finding at its line in the file: a violation is an error, and a hint a
+// warning.
+func TestExamineForGitHub(t *testing.T) {
+	for command, c := range map[string]struct{ path, annotation string }{
+		"check": {violated(t), "::error file=%s,line=26,title=first-signal-wins::first-signal-wins (SIG-1) at crossing 25, in executor/model#0: a second signal is accepted%%0A"},
+		"lint":  {hinted(t), "::warning file=%s,line=20,title=contained-failure::"},
+	} {
+		got := adkreplay(command, "--github", c.path)
+		assert.Equal(t, exitFound, got.code)
+		assert.Contains(t, got.out, "\n"+fmt.Sprintf(c.annotation, c.path), command)
+		assert.Contains(t, got.out, "1 trace, ", "and the summary")
+		assert.NotContains(t, adkreplay(command, c.path).out, "::", "unless it is asked for")
+	}
+	broken := put(t, "broken.jsonl", []byte("{}\n"))
+	assert.Contains(t, adkreplay("lint", "--github", broken).out, "\n::error file="+broken+",title=unreadable::"+broken)
 }

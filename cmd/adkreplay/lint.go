@@ -28,11 +28,11 @@ command then fails, but where a journal says that its host was killed.
 
 // linting is the inquiry that looks for hints.
 var linting = inquiry{
-	done: "linted", good: "clean", bad: "hint", colour: yellow, counts: "hint",
+	done: "linted", good: "clean", bad: "hint", colour: yellow, counts: "hint", level: "warning",
 	find: func(e *property.Examination, into *examined) []finding {
 		into.Hints = e.Hints
 		return safetext.Each(e.Hints, func(h property.Hint) finding {
-			return finding{h.String(), e.Where(h), h.Advice + " in " + h.Seam, h.Text, h.Crossing}
+			return finding{h.String(), e.Where(h), h.Advice, h.Advice + " in " + h.Seam, h.Text, h.Crossing}
 		})
 	},
 }

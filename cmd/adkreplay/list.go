@@ -18,6 +18,6 @@ func (o *listOptions) register(cmd *cobra.Command) {
 
 // applyTo makes a terminal print a list of that many traces according to the options.
 func (o listOptions) applyTo(t *terminal, traces int) {
-	t.quiet = o.quiet
+	t.quiet, t.told = o.quiet, nil
 	t.dotted = !o.verbose && traces > mostLines
 }

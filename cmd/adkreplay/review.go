@@ -206,7 +206,7 @@ func (r *reviewed) unreadable(t *terminal) int {
 	}
 	for _, one := range r.report.Traces {
 		if one.Error != "" {
-			t.judged(red, "unreadable", safetext.Line(one.Error))
+			t.unreadable(one.Error)
 		}
 	}
 	return unreadableCode(r.report)

@@ -94,7 +94,7 @@ func verifySessions(ctx context.Context, t *terminal, report *corpus.Report, rec
 func printSessionVerdict(t *terminal, s *corpus.SessionsReport) {
 	of := "sessions of " + safetext.Line(s.Folder)
 	for _, fault := range s.Faults() {
-		t.judged(red, "unreadable", safetext.Line(fault))
+		t.unreadable(fault)
 	}
 	for _, d := range s.Divergences {
 		t.judged(red, "divergence", fmt.Sprintf("%s: %s", of, safetext.Line(d.Text)))

@@ -32,7 +32,10 @@ it is given -count=1.
 Where not all tests ran that could claim a file, it is in doubt, and stale says
 why: tests were left out by -run, -skip, -short or -fuzz, or no test next to it
 claimed anything.
-` + exits("tests use every file", "a file is stale", "claims or a folder that cannot be read", ", a file of which it cannot tell"),
+
+stale also lists the files of reasons in which a merge has left git's conflict
+markers.
+` + exits("tests use every file", "a file is stale, or has conflict markers", "claims or a folder that cannot be read", ", a file of which it cannot tell"),
 		Example: `  ADKREPLAY_CLAIMS="$PWD/bin/claims" go test -count=1 ./... &&
       adkreplay stale --claims bin/claims`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -65,7 +68,7 @@ func runStale(t *terminal, o staleOptions) error {
 	if err != nil {
 		return unreadable(err)
 	}
-	stale, doubtful := 0, 0
+	stale, doubtful, conflicts := 0, 0, 0
 	for _, root := range o.roots {
 		found, err := claims.Unreferenced(root)
 		if err != nil {
@@ -80,13 +83,25 @@ func runStale(t *terminal, o staleOptions) error {
 			doubtful++
 			t.judged(yellow, "in doubt", safetext.Line(u.File+": "+u.Doubt))
 		}
+		merged, err := corpus.Conflicts(root)
+		if err != nil {
+			return unreadable(err)
+		}
+		conflicts += len(merged)
+		for _, conflict := range merged {
+			t.judged(red, "conflict", safetext.Line(safetext.WithoutPackage(conflict).Error()))
+		}
 	}
 	files, packages := claims.Count()
-	t.printf("%s used by tests of %s: %d stale, %d in doubt", safetext.Counted(files, "file"), safetext.Counted(packages, "package"), stale, doubtful)
+	counted := fmt.Sprintf("%d stale, %d in doubt", stale, doubtful)
+	if conflicts > 0 {
+		counted += fmt.Sprintf(", %d in conflict", conflicts)
+	}
+	t.printf("%s used by tests of %s: %s", safetext.Counted(files, "file"), safetext.Counted(packages, "package"), counted)
 	switch {
 	case doubtful > 0:
 		return ended(exitInternal)
-	case stale > 0:
+	case stale > 0 || conflicts > 0:
 		return ended(exitFound)
 	}
 	return nil

@@ -63,3 +63,17 @@ func TestStaleIsRefused(t *testing.T) {
 	assert.Equal(t, exitUnreadable, got.code)
 	assert.Contains(t, got.err, "no such file or directory")
 }
+
+// Reasons that were merged, and have the markers of git in them, are told, also of a file in use.
+func TestStaleTellsConflicts(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("a.golden", nil, 0o600))
+	require.NoError(t, os.WriteFile("a.golden.reason", []byte("2026-01-02 First.\n    a =======\n"), 0o600))
+	claims := claimed(t, "", "a.golden")
+	assert.Equal(t, outcome{exitSame, "1 file used by tests of 1 package: 0 stale, 0 in doubt\n", ""}, adkreplay("stale", "--claims", claims))
+	require.NoError(t, os.WriteFile("a.golden.reason", []byte("2026-01-02 First.\n<<<<<<< HEAD\n=======\n>>>>>>> a\n"), 0o600))
+	got := adkreplay("stale", "--claims", claims)
+	assert.Equal(t, exitFound, got.code)
+	assert.Contains(t, got.out, "conflict a.golden.reason:2: these are git's conflict markers: keep the reasons of both sides")
+	assert.Equal(t, []string{"1 file used by tests of 1 package: 0 stale, 0 in doubt, 1 in conflict"}, last(1, got.out))
+}

@@ -35,6 +35,7 @@ type terminal struct {
 	mu    sync.Mutex // guards the fields below, since a timer draws too
 	dots  int        // in the current row
 	drawn bool
+	told  map[string]string // long reasons that were written, and the places that they were written for
 }
 
 func newTerminal(out, err io.Writer) *terminal {
@@ -119,6 +120,33 @@ func (t *terminal) judged(colour, verdict, result string) {
 	t.clear()
 	rest, _ := strings.CutPrefix(safetext.Folded(verdict+" "+safetext.Lines(result), t.columns), verdict)
 	fmt.Fprintln(t.out, t.paint(colour, verdict)+rest)
+}
+
+// unreadable writes that a file cannot be read, and why.
+func (t *terminal) unreadable(fault string) {
+	t.judged(red, "unreadable", t.once(safetext.Line(fault)))
+}
+
+// longReason is the length from which a reason is written once. Shorter ones fit on a line.
+const longReason = 80
+
+// once returns a fault, which is a place in a file and a reason. In place of a long reason that it
+// has returned before, it names the place that had it.
+func (t *terminal) once(fault string) string {
+	place, reason, ok := strings.Cut(fault, ": ")
+	if !ok || len(reason) < longReason {
+		return fault
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if first, again := t.told[reason]; again && first != place {
+		return place + ": as in " + first
+	}
+	if t.told == nil {
+		t.told = map[string]string{}
+	}
+	t.told[reason] = place
+	return fault
 }
 
 // dotsInARow returns the number of dots in a row. On a narrow terminal there are fewer, so that

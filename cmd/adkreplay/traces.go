@@ -262,7 +262,7 @@ func withoutPath(err error) error {
 func (t *terminal) readingOf(all int, done *int) eachtrace.Options {
 	return eachtrace.Options{Reading: t.limits, Each: func(name string, err error) {
 		if *done++; err != nil {
-			t.warn(safetext.OfFile(name, err))
+			t.warn(t.once(safetext.OfFile(name, err)))
 		}
 		t.step(*done, all, name)
 	}}

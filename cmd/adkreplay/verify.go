@@ -131,7 +131,7 @@ func verifySources(ctx context.Context, t *terminal, o verifyOptions, recordings
 func printVerdict(t *terminal, v *corpus.TraceReport, alone bool) {
 	name := safetext.Line(v.Trace)
 	if v.Error != "" { // this may be why it diverges
-		t.judged(red, "unreadable", safetext.Line(v.Error))
+		t.unreadable(v.Error)
 	}
 	if v.Divergence != nil {
 		text := strings.TrimSuffix(v.Divergence.String(), "\n")

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -257,4 +258,24 @@ func TestInterruptedVerifyJSON(t *testing.T) {
 	assert.Equal(t, exitInternal, d.ExitCode)
 	assert.Equal(t, "interrupted: 0 of 1 trace were verified", d.Error)
 	assert.Equal(t, "adkreplay: "+d.Error+"\n", stderr.String())
+}
+
+// A long reason why traces cannot be read is written once, and each of the others names the trace
+// that had it.
+func TestALongReasonIsWrittenOnce(t *testing.T) {
+	lines := bytes.SplitAfter(fixture(t, "hello"), []byte("\n"))
+	conflict := bytes.Join(slices.Insert(lines, 5, []byte("<<<<<<< HEAD\n")), nil)
+	dir := t.TempDir()
+	for _, name := range []string{"a.jsonl", "b.jsonl", "c.jsonl"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), conflict, 0o600))
+	}
+	for _, command := range []string{"verify", "check", "lint", "accept", "stats"} {
+		got := adkreplay(command, dir)
+		assert.Equal(t, exitUnreadable, got.code, command)
+		said := got.out + got.err
+		assert.Equal(t, 1, strings.Count(said, "these are git's conflict markers"), "%s: %s", command, said)
+		for _, name := range []string{"b.jsonl", "c.jsonl"} {
+			assert.Contains(t, said, name+":6: as in "+dir+"/a.jsonl:6\n", command)
+		}
+	}
 }

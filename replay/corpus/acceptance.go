@@ -16,6 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/wholefile"
+	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/internal/optional"
 	"github.com/adkreplay/adkreplay/replay/internal/varying"
@@ -57,7 +58,22 @@ func (a *Acceptance) Replace(file string, content []byte, changes ...string) err
 	return a.replace(file, "", content, changes)
 }
 
-var errChanged = errors.New("replay: it has changed since it was shown: look at it again")
+// ErrChanged says that a file is not accepted because it has changed since it was shown.
+var ErrChanged = errors.New("replay: it has changed since it was shown: look at it again")
+
+// ErrConflict says that a file is not accepted because its reasons were merged and git's conflict
+// markers are still in them.
+var ErrConflict = errors.New("these are git's conflict markers: keep the reasons of both sides, delete the lines of the markers, " +
+	"and accept again (`*.reason merge=union` in .gitattributes keeps both)")
+
+// conflictIn returns an error that wraps ErrConflict if the file of reasons with the given path and
+// content has conflict markers.
+func conflictIn(path string, reasons []byte) error {
+	if n := wire.ConflictAt(reasons); n > 0 {
+		return fmt.Errorf("replay: %s:%d: %w", safetext.Bare(path), n, ErrConflict)
+	}
+	return nil
+}
 
 // replace is Replace for a file whose content had the digest shown; an empty digest allows any
 // content. It refuses a file with other content. It locks the file, so this holds even if another
@@ -73,12 +89,15 @@ func (a *Acceptance) replace(file, shown string, content []byte, changes []strin
 		return err
 	}
 	if shown != "" && digestOf(before) != shown {
-		return errChanged
+		return ErrChanged
 	}
 	reasons := file + ReasonEnding
 	earlier, err := os.ReadFile(reasons)
 	isNew := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !isNew {
+		return err
+	}
+	if err := conflictIn(reasons, earlier); err != nil {
 		return err
 	}
 	// Write the reason first, so that an interruption never leaves a change without a reason.
@@ -134,7 +153,8 @@ const RecordAnew = "record it anew, into that file: run the turn with replay.Rec
 // live returns the live seams for a trace, as for Verify; nil scripts every seam. Accept calls it
 // twice for each trace: the live code, made afresh, has to repeat the new trace, as
 // replay.Live.Twice describes. Accept refuses a trace that varies from run to run, and a file whose
-// content changed since it was verified. A refused trace, or a panic in it (adk.PanicError), does
+// content changed since it was verified (ErrChanged), or whose reasons have conflict markers
+// (ErrConflict). A refused trace, or a panic in it (adk.PanicError), does
 // not keep other traces from being accepted. If a is nil, Accept writes nothing, and the results
 // say what could be accepted.
 func (r *Report) Accept(ctx context.Context, a *Acceptance, live func(name string) replay.Live, options ...trace.Options) (results []Accepted) {
@@ -150,6 +170,12 @@ func (r *Report) Accept(ctx context.Context, a *Acceptance, live func(name strin
 }
 
 func (r *Report) accept(ctx context.Context, t *TraceReport, a *Acceptance, live func(name string) replay.Live, reading trace.Options) Accepted {
+	reasons := t.Trace + ReasonEnding
+	if earlier, err := os.ReadFile(reasons); err == nil { // before anything is run; a file that cannot be read is refused when it is written
+		if err := conflictIn(reasons, earlier); err != nil {
+			return Accepted{Trace: t.Trace, Refused: err}
+		}
+	}
 	var content bytes.Buffer
 	report, err := t.rerecord(ctx, &content, live, reading)
 	if err != nil {

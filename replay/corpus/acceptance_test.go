@@ -53,3 +53,25 @@ func TestTheReasonIsAsPrivateAsTheTrace(t *testing.T) {
 		require.NoError(t, os.Chmod(file+ReasonEnding, 0o644))
 	}
 }
+
+// Nothing is replaced whose reasons were merged and have conflict markers at the beginning of a line.
+func TestReasonsInConflictAreLeft(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "turn.jsonl")
+	a, err := NewAcceptance("Politeness.", time.Now(), func(string) string { return "" })
+	require.NoError(t, err)
+	for _, marker := range []string{"<<<<<<< HEAD", "||||||| base", "=======", ">>>>>>> a"} {
+		merged := "2026-01-02 First.\n" + marker + "\n"
+		require.NoError(t, os.WriteFile(file, []byte("one"), 0o600))
+		require.NoError(t, os.WriteFile(file+ReasonEnding, []byte(merged), 0o600))
+		err := a.Replace(file, []byte("two"), "changed")
+		require.ErrorIs(t, err, ErrConflict)
+		assert.ErrorContains(t, err, file+ReasonEnding+":2: these are git's conflict markers")
+		for path, want := range map[string]string{file: "one", file + ReasonEnding: merged} {
+			got, err := os.ReadFile(path)
+			require.NoError(t, err)
+			assert.Equal(t, want, string(got))
+		}
+		require.NoError(t, os.WriteFile(file+ReasonEnding, []byte("2026-01-02 First.\n    "+marker+"\n"), 0o600))
+		assert.NoError(t, a.Replace(file, []byte("two"), "changed"), "it is quoted")
+	}
+}

@@ -2,7 +2,6 @@ package corpus
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
@@ -23,7 +22,7 @@ import (
 func (r *Report) WriteAnnotations(w io.Writer, files ...func(file string) string) error {
 	var b strings.Builder
 	if r.Error != "" {
-		fmt.Fprintf(&b, "::error title=%s::%s\n", property("not everything was verified"), message(r.Error))
+		b.WriteString(safetext.Annotation("error", "", 0, "not everything was verified", r.Error))
 	}
 	for _, c := range r.Causes {
 		file, line, known := codeOf(c.First.Divergence)
@@ -33,12 +32,11 @@ func (r *Report) WriteAnnotations(w io.Writer, files ...func(file string) string
 		if !known {
 			file, line = filepath.ToSlash(c.First.Trace), c.First.Divergence.Crossing+1
 		}
-		fmt.Fprintf(&b, "::error file=%s,line=%d,title=%s::%s\n", property(cmp.Or(inRepository(file, files), file)), line,
-			property(string(c.Class)), message(c.String()))
+		b.WriteString(safetext.Annotation("error", cmp.Or(inRepository(file, files), file), line, string(c.Class), c.String()))
 	}
 	for _, t := range r.Traces {
 		if file := filepath.ToSlash(t.Trace); t.Error != "" {
-			fmt.Fprintf(&b, "::error file=%s,title=%s::%s\n", property(cmp.Or(inRepository(file, files), file)), property("unreadable"), message(t.Error))
+			b.WriteString(safetext.Annotation("error", cmp.Or(inRepository(file, files), file), 0, "unreadable", t.Error))
 		}
 	}
 	for _, s := range r.Sessions {
@@ -65,14 +63,3 @@ func inRepository(file string, files []func(string) string) string {
 	}
 	return ""
 }
-
-// The escapes of workflow commands, as @actions/core has them.
-var (
-	escapeMessage  = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
-	escapeProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
-)
-
-// property escapes the value of a property, and message the text after the second pair of colons.
-// No text in them can start a command of its own, or control a terminal that shows the log.
-func property(text string) string { return escapeProperty.Replace(safetext.Line(text)) }
-func message(text string) string  { return escapeMessage.Replace(safetext.Lines(text)) }

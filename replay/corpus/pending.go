@@ -120,7 +120,7 @@ func (a *Acceptance) ReplacePending(p Pending) error {
 		return errors.New(p.Refused)
 	}
 	switch err := a.replace(p.File, p.SHA256, p.Content, p.Changes); {
-	case errors.Is(err, errChanged):
+	case errors.Is(err, ErrChanged):
 		return errors.New("it has changed since the check: run go test again")
 	case err != nil:
 		return err

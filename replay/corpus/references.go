@@ -107,7 +107,35 @@ type Unreferenced struct {
 // A file is in doubt if some tests that could claim it have not run: if some tests ran with a flag
 // that excludes others, or if the tests next to the file claimed nothing at all.
 func (c *References) Unreferenced(folder string) (found []Unreferenced, err error) {
-	err = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+	err = eachExpectation(folder, func(path string) error {
+		if doubt, claimed := c.uses(path); !claimed {
+			found = append(found, Unreferenced{path, doubt})
+		}
+		return nil
+	})
+	return found, err
+}
+
+// Conflicts returns an error that wraps ErrConflict for each file of reasons in a folder, at any
+// depth, in which a merge has left conflict markers. It skips the folders that Unreferenced skips.
+func Conflicts(folder string) (found []error, err error) {
+	err = eachExpectation(folder, func(path string) error {
+		if !strings.HasSuffix(path, ReasonEnding) {
+			return nil
+		}
+		reasons, err := os.ReadFile(path)
+		if conflict := conflictIn(path, reasons); conflict != nil {
+			found = append(found, conflict)
+		}
+		return err
+	})
+	return found, err
+}
+
+// eachExpectation calls see for each file in a folder that isExpectation accepts, in the order of
+// their paths. It skips folders whose names begin with a dot.
+func eachExpectation(folder string, see func(path string) error) error {
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -116,16 +144,12 @@ func (c *References) Unreferenced(folder string) (found []Unreferenced, err erro
 		case entry.IsDir() || !isExpectation(path):
 			return nil
 		}
-		doubt, claimed := c.uses(path)
-		if !claimed {
-			found = append(found, Unreferenced{path, doubt})
-		}
-		return nil
+		return see(path)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("replay: %w", err)
+		return fmt.Errorf("replay: %w", err)
 	}
-	return found, nil
+	return nil
 }
 
 // isExpectation reports whether a file is one that tests claim, or the reasons for such a file.

@@ -138,15 +138,15 @@ func (s *SessionsReport) annotations(files []func(string) string) string {
 	var b strings.Builder
 	at := func(file string) string {
 		if found := inRepository(filepath.ToSlash(file), files); found != "" {
-			return property(found)
+			return found
 		}
-		return property(filepath.ToSlash(file))
+		return filepath.ToSlash(file)
 	}
 	for _, d := range s.Divergences {
-		fmt.Fprintf(&b, "::error file=%s,line=%d,title=%s::%s\n", at(d.Journal), d.Line, property(d.Class), message(d.Text))
+		b.WriteString(safetext.Annotation("error", at(d.Journal), d.Line, d.Class, d.Text))
 	}
 	for _, fault := range s.Faults() {
-		fmt.Fprintf(&b, "::error file=%s,title=%s::%s\n", at(s.Folder), property("unreadable"), message(fault))
+		b.WriteString(safetext.Annotation("error", at(s.Folder), 0, "unreadable", fault))
 	}
 	return b.String()
 }

@@ -278,3 +278,37 @@ func readAll(t *testing.T, dir string) map[string]string {
 	}))
 	return files
 }
+
+// A file that somebody else accepted meanwhile, and reasons that were merged, are no reason to
+// record a turn anew: the check says what is to be done, and leaves both as they are.
+func TestReplayRefusesFilesAsTheyAre(t *testing.T) {
+	t.Setenv("CI", "")
+	t.Setenv("ADKREPLAY_REASON", "Kindness.")
+	dir := recordings(t, "a.jsonl", "b.jsonl")
+	markers := "2026-01-02 First.\n<<<<<<< HEAD\n2026-01-03 Ours.\n=======\n2026-01-03 Theirs.\n>>>>>>> theirs\n"
+	for _, name := range []string{"a.jsonl", "b.jsonl"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name+".reason"), []byte(markers), 0o600))
+	}
+	before := readAll(t, dir)
+	for _, update := range []string{"true", "false"} {
+		told := said(t, updated(t, dir, update, saying("Be kind.")))
+		assert.Contains(t, told, "  "+dir+"/a.jsonl.reason:2: these are git's conflict markers: keep the reasons of both sides, delete the lines of the markers, and accept again")
+		assert.Contains(t, told, "\n  and so it is with "+dir+"/b.jsonl")
+		assert.NotContains(t, told, "record it anew")
+	}
+	assert.Equal(t, before, readAll(t, dir))
+
+	dir = recordings(t, "a.jsonl")
+	var ran atomic.Int32
+	verifying := saying("Be kind.")
+	other := updated(t, dir, "true", func(trace string) replay.Live {
+		if ran.Add(1) == 3 { // behind the two runs of the check, and before the new trace is written
+			require.Empty(t, updated(t, dir, "true", verifying).failed, "another test accepts it")
+		}
+		return verifying(trace)
+	})
+	told := said(t, other)
+	assert.Contains(t, told, dir+"/a.jsonl: it has changed since it was shown: look at it again")
+	assert.NotContains(t, told, "record it anew")
+	assert.Equal(t, 1, strings.Count(readAll(t, dir)["a.jsonl.reason"], " Kindness.\n"))
+}

@@ -38,9 +38,15 @@
 // flag -update cannot import both.
 //
 // A trace has a checksum of its bytes, and a transcript is compared byte for byte. Git changes line
-// ends on Windows and merges texts, so .gitattributes needs these lines:
+// ends on Windows, merges texts line by line, and leaves conflict markers in them. These lines in
+// .gitattributes keep line ends as they are (-text), leave the choice between two sides of a trace
+// to a person (-merge), and keep the reasons of both sides (merge=union):
 //
 //	*.golden -text
-//	*.jsonl -text
+//	*.jsonl -text -merge
+//	*.reason merge=union
 //	*.zst binary
+//
+// After a merge in which both sides had accepted a trace, take one side of it (git checkout --ours
+// or --theirs), run its test, and accept what differs.
 package golden

@@ -31,13 +31,15 @@ func (t tried) why() string {
 }
 
 // whatKeeps returns the kind of the reason why the unit is refused. All unanswered requests are one
-// kind, whatever they ask, and so are all results that vary between runs.
+// kind, whatever they ask, and so are all results that vary between runs, and all conflicts.
 func (t tried) whatKeeps() string {
 	switch {
 	case errors.Is(t.refused, replay.ErrUnanswered):
 		return replay.ErrUnanswered.Error()
 	case varying.Is(t.refused):
 		return varying.Err.Error()
+	case errors.Is(t.refused, corpus.ErrConflict):
+		return corpus.ErrConflict.Error()
 	}
 	return strings.TrimPrefix(t.why(), t.name)
 }
@@ -124,10 +126,11 @@ func notAccepted(refused []tried) string {
 	return b.String() + "to have such a turn all the same, " + anew
 }
 
-// isOfFiles reports whether an error says that a file cannot be read or written.
+// isOfFiles reports whether an error is about a file as it is now, and not about its turn: the file
+// cannot be read or written, or has changed, or its reasons have conflict markers.
 func isOfFiles(err error) bool {
 	_, ok := errors.AsType[*fs.PathError](err)
-	return ok
+	return ok || errors.Is(err, corpus.ErrChanged) || errors.Is(err, corpus.ErrConflict)
 }
 
 func refusals(all []tried) []tried {

@@ -120,7 +120,7 @@ func TestAFooterMustBeRight(t *testing.T) {
 	}{
 		{strings.Replace(good, `"end":1`, `"end":2`, 1), trace.FaultCount, 3, "counts 2 crossings: there are 1"},
 		{strings.Replace(good, `"kind":"now"`, `"kind": "now"`, 1), trace.FaultDigest, 3, "something changed the file"},
-		{strings.ReplaceAll(good, "\n", "\r\n"), trace.FaultDigest, 3, "its lines end in CRLF: a checkout with core.autocrlf changed them; put `*.jsonl -text` into .gitattributes"},
+		{strings.ReplaceAll(good, "\n", "\r\n"), trace.FaultDigest, 3, "its lines end in CRLF: a checkout with core.autocrlf changed them; put `*.jsonl -text -merge` into .gitattributes"},
 		{strings.Replace(good, `"end":1`, `"end":"1"`, 1), trace.FaultMalformed, 3, "end: want a whole number"},
 		{strings.Replace(good, `"sha256":"`, `"sha256":"x`, 1), trace.FaultMalformed, 3, "hexadecimal"},
 		{tracetest.HeaderLine + "\n{\"end\":0}\n", trace.FaultMalformed, 2, "the footer has no sha256"},

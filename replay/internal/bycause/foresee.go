@@ -146,10 +146,11 @@ func (p *player) restOf(s *newStrand) []*adk.Crossing {
 	return rest
 }
 
-// hears notes that a strand has got the next piece of an answer.
-func (s *newStrand) hears(op *newOp) {
+// hears notes that a strand has got the next piece of an answer. mu is held.
+func (p *player) hears(s *newStrand, op *newOp) {
 	if op != nil && op.rec != nil && op.pieces < len(op.rec.Notes) {
 		s.heard = op.rec.Notes[op.pieces].Seq
+		p.heard[s.heard] = true
 		op.pieces++
 	}
 }

@@ -100,6 +100,8 @@ func (p *player) Begin(s adk.Step) {
 			p.inTurn(c, p.nextUnmade(strand, s))
 		} else if c.makesApart {
 			w.only = p.makesAlone(c, strand, s)
+		} else if x := p.nextUnmade(strand, s); x != nil && (!c.beside || c.shown) && !p.isDoneBefore(c, x) {
+			p.inTurn(c, x) // goroutines may be about to do what was recorded before the id
 		}
 		w.next = p.nextUnmade(strand, s)
 	case c != nil && s.Phase == adk.Done:

@@ -51,6 +51,7 @@ type player struct {
 	counterparts  map[int]int              // recorded numbers of strands by their new ones; -1: none
 	tookIDs       map[*calls.Step]*earlyID // the new id that took the place of a recorded one, and may give it up
 	passed        map[int]bool             // recorded crossings by number; kept only where Tree.Mixed is set
+	heard         map[int]bool             // by number, the recorded pieces that the new run has got, or that came after its answer was over
 	asks          asks.Recorded
 	asksTheWorld  bool                     // asks may be real from here on (Live.OutsideFrom)
 	newCalls      map[*calls.Call]*newCall // the new call that stands for a recorded one
@@ -123,7 +124,7 @@ func newPlayer(tree *calls.Tree, live Live, known wire.Comparer) *player {
 		tables: newTables(tree, live, known), queue: queue{tree: tree},
 		calls: map[int]*newCall{}, ops: map[int]*newOp{},
 		newCalls: map[*calls.Call]*newCall{}, nextUnmatched: map[*calls.Call]int{}, strands: map[int]*newStrand{0: {}}, parked: map[int]*newStrand{},
-		tookIDs: map[*calls.Step]*earlyID{}, passed: map[int]bool{}, registered: map[*adk.Tool]bool{}, counterparts: map[int]int{},
+		tookIDs: map[*calls.Step]*earlyID{}, passed: map[int]bool{}, heard: map[int]bool{}, registered: map[*adk.Tool]bool{}, counterparts: map[int]int{},
 		Outcome: Outcome{Pairing: Pairing{NewSeq: make([]int, len(tree.Lines)+1), Unanswered: map[int]bool{}, Unasked: map[int]bool{}}},
 	}
 	p.IDs = rename.New(tree, p.isLive)
@@ -327,7 +328,7 @@ func (p *player) leavesReadings(s *newStrand, c *newCall) {
 // use shows which recorded id it is. The id is known at once where no other goroutine of the call
 // was about to make one when all of them were at rest. It is also known where the code of the call
 // itself makes the id, none of the goroutines that it started makes any, and all that was recorded
-// before the id is done. mu is held.
+// before the id is done once these goroutines are at rest. mu is held.
 func (p *player) isOfSeveral(w *waiter) bool {
 	c := p.calls[w.step.Call]
 	oneOfThem := c != nil && c.beside && !c.shown
@@ -343,18 +344,38 @@ func (p *player) isOfSeveral(w *waiter) bool {
 }
 
 // isDoneBefore reports whether everything that the counterpart of a call did before next is done.
+// What the counterpart began before next and ended after it only has to have begun.
 func (p *player) isDoneBefore(c *newCall, next *adk.Crossing) bool {
-	for ; c.done < len(c.rec.Script); c.done++ {
-		s := c.rec.Script[c.done]
-		switch {
-		case s.X.Seq >= next.Seq:
-			return true
-		case p.NewSeq[s.X.Seq] == 0, s.Done != nil && p.NewSeq[s.Done.Seq] == 0,
-			s.Call != nil && s.Call.Return != nil && p.NewSeq[s.Call.Return.Seq] == 0:
-			return false
+	for _, s := range c.rec.Script[c.done:] {
+		if s.X.Seq >= next.Seq {
+			break
+		}
+		lines := [...]*adk.Crossing{s.X, s.Done, nil}
+		if s.Call != nil {
+			lines[2] = s.Call.Return
+		}
+		over := true
+		for _, x := range lines {
+			if x == nil || p.isMade(x) {
+				continue
+			}
+			if x.Seq < next.Seq {
+				return false
+			}
+			over = false
+		}
+		if over && s == c.rec.Script[c.done] {
+			c.done++
 		}
 	}
 	return true
+}
+
+// isMade reports whether a recorded line of a script has its counterpart in the new run, or holds
+// nothing back: a piece of an answer that was over before it, or a misuse, whose counterpart nobody
+// notes.
+func (p *player) isMade(x *adk.Crossing) bool {
+	return p.NewSeq[x.Seq] != 0 || p.heard[x.Seq] || wire.IsMisuse(x)
 }
 
 // Tell finds the recorded counterpart of a crossing of the new run and moves the cursors of its
@@ -389,7 +410,7 @@ func (p *player) Tell(got *adk.Crossing) {
 		}
 	}
 	if s := p.strands[got.Strand]; s != nil && wire.IsPiece(got) {
-		s.hears(p.ops[got.Op])
+		p.hears(s, p.ops[got.Op])
 	} else if s != nil && next != nil {
 		s.cursor = max(s.cursor, next.Seq)
 		p.came(s, next)
@@ -664,6 +685,11 @@ func (p *player) ended(got *adk.Crossing) *adk.Crossing {
 	op.call.open = state.Without(op.call.open, op)
 	op.exchange()
 	if op.rec != nil {
+		for _, x := range op.rec.Notes[min(op.pieces, len(op.rec.Notes)):] {
+			if wire.IsPiece(x) {
+				p.heard[x.Seq] = true
+			}
+		}
 		return op.rec.Done
 	}
 	return nil
