@@ -147,7 +147,7 @@ func (x *Exploration) withoutTwins() {
 			said = toolSeam.ReplaceAllString(quoted.ReplaceAllString(said, "#"), "tool")
 			return b.Invariant + "\n" + numbers.ReplaceAllString(said, "#") + "\n" + strings.Join(code, "\n"), tool
 		}
-		var kept []Breach
+		kept := (*list)[:0]    // not nil if the list was empty: JSON tells the two apart
 		at := map[string]int{} // the kept entries, by key
 		for _, b := range *list {
 			key, tool := keyOf(b)
