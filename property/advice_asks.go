@@ -105,7 +105,7 @@ func (a *oneAsk) takes(piece json.RawMessage) {
 	switch status, headers, err := httpform.ReadHead(piece); {
 	case err == nil && status != 0:
 		a.refused = a.refused || status >= 400
-		if a.stream = nil; httpform.FormOf(http.Header(headers).Get("Content-Type")) != httpform.Whole {
+		if a.stream, a.ofModel = nil, false; httpform.FormOf(http.Header(headers).Get("Content-Type")) != httpform.Whole {
 			a.stream = &modelapi.Answer{Keep: true}
 		}
 	case a.stream != nil:

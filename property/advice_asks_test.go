@@ -71,6 +71,7 @@ func TestAStreamThatWasCutIsNoAnswer(t *testing.T) {
 		{"events of no model", eventHead, []string{`{"data":{"stored":true}}`}, true},
 		{"no stream", `{"status":200,"headers":{"content-type":"application/json"}}`, []string{`{"body":{"choices":[]}}`}, true},
 		{"refused", `{"status":429}`, nil, false},
+		{"another head behind a model's words", eventHead, []string{`{"data":{"choices":[{"index":0,"delta":{"content":"We are "}}]}}`, `{"status":200}`}, true},
 	} {
 		r := recorded(t, "hello")
 		at, call := r.called(adk.LabelExecutor, 0)+1, r.lines[r.called(adk.LabelExecutor, 0)].ID

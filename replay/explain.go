@@ -365,7 +365,7 @@ func (r *replayed) goesOn(d *Divergence, first *difference, want, got *adk.Cross
 
 // also lists the next operations of the call that are missing together with the first, if they are
 // of the same kind. If the first is a pause, missing or extra, it lists those of the next kind, for
-// which the pause was made.
+// which the pause was made. Those that the report shows there are not told by themselves as well.
 func (r *replayed) also(d *Divergence, first *difference, want, got *adk.Crossing) {
 	at, run, in := want, r.want, first.call
 	if d.Class == Extra && got != nil && wire.IsPause(got) {
@@ -678,13 +678,13 @@ func (r *replayed) agreedBefore(first *difference) (last []*adk.Crossing) {
 // markOwn marks the differences that do not follow from an earlier one. These are differences in
 // what the caller of the run handed in, and the first difference in a live call that saw the same
 // state as its recorded call. A grave difference, which no reviewer may miss, is one of them
-// wherever it is in its call, unless an earlier one explains it (see unexplained). Where it is the
+// wherever it is in its call, unless an earlier one explains it (see leaveUnexplained). Where it is the
 // first, the call need not have seen the same: a call that was given something else would differ
 // earlier.
 func (c *comparison) markOwn() {
-	touched := map[*calls.Call]bool{}
+	before := map[*calls.Call]*earlier{}
 	var said unfed.Changes
-	for i, d := range c.found {
+	for _, d := range c.found {
 		in := d.call
 		if d.want == in.Begin && in.Parent == nil {
 			d.own = true
@@ -693,17 +693,31 @@ func (c *comparison) markOwn() {
 		}
 		switch grave := d.isGrave() && c.pairs[in] != nil; {
 		case !c.live.isLive(in):
-		case !touched[in]:
+		case before[in] == nil:
 			d.own = grave || c.sawTheSame(in)
 		case grave:
-			d.own = c.unexplained(d, c.found[:i], said)
+			d.own = before[in].leaveUnexplained(d, said)
 		}
 		for one := in; one != nil; one = one.Parent {
-			touched[one] = true
+			if before[one] == nil {
+				before[one] = &earlier{}
+			}
+			before[one].add(d, one)
 		}
 		said.Add(d.fields)
 	}
 	c.markUnfed()
+}
+
+// earlier is what the differences so far, in a call and below it, may have led to in that call.
+type earlier struct {
+	astray bool // its code was told something else
+	made   bool // it made another id or read the clock otherwise
+}
+
+func (e *earlier) add(d *difference, in *calls.Call) {
+	e.astray = e.astray || d.leadsAstray(in)
+	e.made = e.made || wire.OnlyMakes(cmp.Or(d.want, d.got))
 }
 
 // isGrave reports whether a difference is in what no reviewer may miss, on either side.
@@ -711,39 +725,22 @@ func (d *difference) isGrave() bool {
 	return d.want != nil && wire.IsGrave(d.want) || d.got != nil && wire.IsGrave(d.got)
 }
 
-// unexplained reports whether no earlier difference explains a grave one in a live call. One that
-// comes behind another answer, or behind an error, is explained: the code may have taken another
-// way. So is one that says what the earlier ones changed. If the code made another id or time
-// before, this also explains all that is no word.
-func (c *comparison) unexplained(d *difference, before []*difference, said unfed.Changes) bool {
-	made := false
-	for _, b := range before {
-		if !isWithin(b.call, d.call) {
-			continue
-		}
-		if b.leadsAstray(d.call) {
-			return false
-		}
-		made = made || wire.OnlyMakes(cmp.Or(b.want, b.got))
+// leaveUnexplained reports whether no earlier difference explains a grave one in a live call. One
+// that comes behind another answer, or behind an error, is explained: the code may have taken
+// another way. So is one that says what the earlier ones changed. If the code made another id or
+// time before, this also explains every field that is no word.
+func (e *earlier) leaveUnexplained(d *difference, said unfed.Changes) bool {
+	if e.astray {
+		return false
 	}
 	if d.want == nil || d.got == nil || d.class == Order {
 		return true
 	}
 	d.unsaid = said.Without(d.fields)
-	if made {
+	if e.made {
 		d.unsaid = unfed.Worded(d.unsaid)
 	}
 	return len(d.unsaid) > 0
-}
-
-// isWithin reports whether a call is another one, or is below it.
-func isWithin(below, in *calls.Call) bool {
-	for ; below != nil; below = below.Parent {
-		if below == in {
-			return true
-		}
-	}
-	return false
 }
 
 // leadsAstray reports whether the code of a call was told something else by a difference in it, or

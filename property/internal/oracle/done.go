@@ -11,8 +11,10 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/httpform"
+	"github.com/adkreplay/adkreplay/internal/jsondiff"
 	"github.com/adkreplay/adkreplay/internal/likeness"
 	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/unescaped"
 	"github.com/adkreplay/adkreplay/property/internal/chatfault"
 	"github.com/adkreplay/adkreplay/property/internal/wanted"
 	"github.com/adkreplay/adkreplay/property/turn"
@@ -235,25 +237,20 @@ func isLess(text, than string) bool {
 // object, and whether one of these has anything in it. It returns text as it is unless both are
 // JSON.
 func withoutNulls(text, usual string) (filled string, misses bool) {
-	var value, usually any
-	if !strings.Contains(text, "null") || !readJSON(text, &value) || !readJSON(usual, &usually) {
+	if !strings.Contains(text, "null") {
+		return text, false
+	}
+	value, ok := jsondiff.Decode(text)
+	usually, usuallyOK := jsondiff.Decode(usual)
+	if !ok || !usuallyOK {
 		return text, false
 	}
 	value, misses = filledIn(value, usually)
-	var b strings.Builder
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if encoder.Encode(value) != nil {
+	again, err := unescaped.Marshal(value)
+	if err != nil {
 		return text, false
 	}
-	return b.String(), misses
-}
-
-// readJSON reads a text that is all JSON, with its numbers as they are written.
-func readJSON(text string, into *any) bool {
-	decoder := json.NewDecoder(strings.NewReader(text))
-	decoder.UseNumber()
-	return decoder.Decode(into) == nil && strings.TrimSpace(text[decoder.InputOffset():]) == ""
+	return string(again), misses
 }
 
 // filledIn is withoutNulls for JSON values. It changes value.

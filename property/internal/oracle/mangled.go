@@ -101,7 +101,7 @@ func plainJSON(raw json.RawMessage) string {
 	if !slices.ContainsFunc(inDamages, func(part []byte) bool { return bytes.Contains(raw, part) }) {
 		return ""
 	}
-	return unescaped.Replace(string(raw))
+	return withoutEscapes.Replace(string(raw))
 }
 
 // inDamages are byte sequences of which every damage in JSON contains one.
@@ -110,7 +110,7 @@ var inDamages = [][]byte{[]byte("%!"), []byte("no value"), []byte(string(utf8.Ru
 // noText is how a trace begins a text that is not UTF-8; its bytes follow.
 const noText = `{"$unheld":"no UTF-8: `
 
-var unescaped = strings.NewReplacer(noText, string(utf8.RuneError)+" ", `\u003c`, "<", `\u003e`, ">", `\ufffd`, string(utf8.RuneError), `\uFFFD`, string(utf8.RuneError))
+var withoutEscapes = strings.NewReplacer(noText, string(utf8.RuneError)+" ", `\u003c`, "<", `\u003e`, ">", `\ufffd`, string(utf8.RuneError), `\uFFFD`, string(utf8.RuneError))
 
 // textOf returns the text of a message or of a memory; empty for other records.
 func textOf(record adk.Record) string {

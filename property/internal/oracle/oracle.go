@@ -737,7 +737,7 @@ func doneTwice(r, undisturbed *Run) (found []exhibit) {
 			seam, said := x.Seam, fmt.Sprintf("%s ran %d times with equal arguments; crossing %d began the first", x.Seam, len(all), all[0].Seq)
 			if x.Kind != adk.KindCall {
 				key := ""
-				if hasKey(x.Crossing) && hasKey(all[0].Crossing) {
+				if haveOtherKeys(all[0].Crossing, x.Crossing) {
 					key = ", each time with another idempotency key"
 				}
 				seam, said = r.calls[x.Call].seam, fmt.Sprintf("%s was asked %d times to write the same%s; crossing %d was the first time", x.Name, len(all), key, all[0].Seq)
@@ -749,8 +749,12 @@ func doneTwice(r, undisturbed *Run) (found []exhibit) {
 	return found
 }
 
-// hasKey reports whether an ask has an idempotency key.
-func hasKey(x *adk.Crossing) bool { return x.Key != "" || httpform.HasKey(string(x.JSON)) }
+// haveOtherKeys reports whether two asks to write have different idempotency keys: next to the
+// request, or as all in which the requests differ.
+func haveOtherKeys(a, b *adk.Crossing) bool {
+	one, other := string(a.JSON), string(b.JSON)
+	return a.Key != "" && b.Key != "" && a.Key != b.Key || one != other && httpform.WithoutKeys(one) == httpform.WithoutKeys(other)
+}
 
 // who returns the name of what is asked to write, or of the tool that writes.
 func who(x *adk.Crossing) string { return x.Name + x.Seam.Name }

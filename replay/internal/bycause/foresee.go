@@ -146,11 +146,20 @@ func (p *player) restOf(s *newStrand) []*adk.Crossing {
 	return rest
 }
 
+// hear notes that nobody waits for a recorded piece any more. mu is held.
+func (p *player) hear(piece *adk.Crossing) {
+	if p.heard == nil {
+		p.heard = make([]bool, len(p.NewSeq))
+	}
+	p.heard[piece.Seq] = true
+}
+
 // hears notes that a strand has got the next piece of an answer. mu is held.
 func (p *player) hears(s *newStrand, op *newOp) {
 	if op != nil && op.rec != nil && op.pieces < len(op.rec.Notes) {
-		s.heard = op.rec.Notes[op.pieces].Seq
-		p.heard[s.heard] = true
+		piece := op.rec.Notes[op.pieces]
+		s.heard = piece.Seq
+		p.hear(piece)
 		op.pieces++
 	}
 }

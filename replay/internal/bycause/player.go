@@ -51,7 +51,7 @@ type player struct {
 	counterparts  map[int]int              // recorded numbers of strands by their new ones; -1: none
 	tookIDs       map[*calls.Step]*earlyID // the new id that took the place of a recorded one, and may give it up
 	passed        map[int]bool             // recorded crossings by number; kept only where Tree.Mixed is set
-	heard         map[int]bool             // by number, the recorded pieces that the new run has got, or that came after its answer was over
+	heard         []bool                   // nil before the first; by number, the recorded pieces that the new run has got, or that came after its answer was over
 	asks          asks.Recorded
 	asksTheWorld  bool                     // asks may be real from here on (Live.OutsideFrom)
 	newCalls      map[*calls.Call]*newCall // the new call that stands for a recorded one
@@ -84,19 +84,20 @@ type newCall struct {
 	path       string      // the recorded path of its strand
 	doing      *calls.Step // what a scripted seam is about to perform through its handle
 	open       []*newOp
-	below      []*newCall // the calls that it made and that have not returned
-	apart      bool       // goroutines that live code started use its handle
-	beside     bool       // such a goroutine made it, or a call above it: what it stands for is a guess
-	shown      bool       // what it stands for is certain now
-	made       []*earlyID // the ids that it made before that
-	makesApart bool       // a goroutine that live code started makes ids in it
-	makers     int        // how many goroutines are about to make an id in it
-	unsure     []string   // new ids that may stand for any of several recorded ones
-	done       int        // how many steps of its counterpart's Script, from the first on, are done
-	cursor     int        // the last recorded crossing that was passed in it
-	madeTo     int        // the last recorded id before which none is missing
-	readTo     int        // the last recorded clock reading before which none is missing
-	unread     int        // before this crossing no clock reading was left out (leavesReadings)
+	below      []*newCall    // the calls that it made and that have not returned
+	apart      bool          // goroutines that live code started use its handle
+	beside     bool          // such a goroutine made it, or a call above it: what it stands for is a guess
+	shown      bool          // what it stands for is certain now
+	made       []*earlyID    // the ids that it made before that
+	makesApart bool          // a goroutine that live code started makes ids in it
+	makers     int           // how many goroutines are about to make an id in it
+	unsure     []string      // new ids that may stand for any of several recorded ones
+	done       int           // how many steps of its counterpart's Script, from the first on, are done or in unended
+	unended    []*calls.Step // of those steps, the ones that have begun and were not over
+	cursor     int           // the last recorded crossing that was passed in it
+	madeTo     int           // the last recorded id before which none is missing
+	readTo     int           // the last recorded clock reading before which none is missing
+	unread     int           // before this crossing no clock reading was left out (leavesReadings)
 }
 
 // newOp is an open operation of the new run.
@@ -124,7 +125,7 @@ func newPlayer(tree *calls.Tree, live Live, known wire.Comparer) *player {
 		tables: newTables(tree, live, known), queue: queue{tree: tree},
 		calls: map[int]*newCall{}, ops: map[int]*newOp{},
 		newCalls: map[*calls.Call]*newCall{}, nextUnmatched: map[*calls.Call]int{}, strands: map[int]*newStrand{0: {}}, parked: map[int]*newStrand{},
-		tookIDs: map[*calls.Step]*earlyID{}, passed: map[int]bool{}, heard: map[int]bool{}, registered: map[*adk.Tool]bool{}, counterparts: map[int]int{},
+		tookIDs: map[*calls.Step]*earlyID{}, passed: map[int]bool{}, registered: map[*adk.Tool]bool{}, counterparts: map[int]int{},
 		Outcome: Outcome{Pairing: Pairing{NewSeq: make([]int, len(tree.Lines)+1), Unanswered: map[int]bool{}, Unasked: map[int]bool{}}},
 	}
 	p.IDs = rename.New(tree, p.isLive)
@@ -344,38 +345,48 @@ func (p *player) isOfSeveral(w *waiter) bool {
 }
 
 // isDoneBefore reports whether everything that the counterpart of a call did before next is done.
-// What the counterpart began before next and ended after it only has to have begun.
+// What the counterpart began before next and ended after it only has to have begun. Each step of the
+// script is looked at once, and those that are not over yet each time.
 func (p *player) isDoneBefore(c *newCall, next *adk.Crossing) bool {
-	for _, s := range c.rec.Script[c.done:] {
+	c.unended = slices.DeleteFunc(c.unended, func(s *calls.Step) bool { return p.firstUnmade(s) == nil })
+	if slices.ContainsFunc(c.unended, func(s *calls.Step) bool { return p.firstUnmade(s).Seq < next.Seq }) {
+		return false
+	}
+	for ; c.done < len(c.rec.Script); c.done++ {
+		s := c.rec.Script[c.done]
 		if s.X.Seq >= next.Seq {
-			break
+			return true
 		}
-		lines := [...]*adk.Crossing{s.X, s.Done, nil}
-		if s.Call != nil {
-			lines[2] = s.Call.Return
-		}
-		over := true
-		for _, x := range lines {
-			if x == nil || p.isMade(x) {
-				continue
-			}
-			if x.Seq < next.Seq {
-				return false
-			}
-			over = false
-		}
-		if over && s == c.rec.Script[c.done] {
-			c.done++
+		switch lacks := p.firstUnmade(s); {
+		case lacks == nil:
+		case lacks.Seq < next.Seq:
+			return false
+		default:
+			c.unended = append(c.unended, s)
 		}
 	}
 	return true
+}
+
+// firstUnmade returns the first line of a step that the new run has not made; nil if it has made
+// all of them.
+func (p *player) firstUnmade(s *calls.Step) *adk.Crossing {
+	switch {
+	case !p.isMade(s.X):
+		return s.X
+	case s.Done != nil && !p.isMade(s.Done):
+		return s.Done
+	case s.Call != nil && s.Call.Return != nil && !p.isMade(s.Call.Return):
+		return s.Call.Return
+	}
+	return nil
 }
 
 // isMade reports whether a recorded line of a script has its counterpart in the new run, or holds
 // nothing back: a piece of an answer that was over before it, or a misuse, whose counterpart nobody
 // notes.
 func (p *player) isMade(x *adk.Crossing) bool {
-	return p.NewSeq[x.Seq] != 0 || p.heard[x.Seq] || wire.IsMisuse(x)
+	return p.NewSeq[x.Seq] != 0 || p.heard != nil && p.heard[x.Seq] || wire.IsMisuse(x)
 }
 
 // Tell finds the recorded counterpart of a crossing of the new run and moves the cursors of its
@@ -687,7 +698,7 @@ func (p *player) ended(got *adk.Crossing) *adk.Crossing {
 	if op.rec != nil {
 		for _, x := range op.rec.Notes[min(op.pieces, len(op.rec.Notes)):] {
 			if wire.IsPiece(x) {
-				p.heard[x.Seq] = true
+				p.hear(x)
 			}
 		}
 		return op.rec.Done
